@@ -1,0 +1,22 @@
+"""An index you can trust: `retrieve` asks the release in service; the rest of the package builds and measures it."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rag_pipeline.retrieval.retrieve import retrieve
+    from rag_pipeline.schema import Principal
+
+__all__ = ["Principal", "retrieve"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: `import rag_pipeline` alone costs nothing."""
+    if name == "retrieve":
+        from rag_pipeline.retrieval.retrieve import retrieve
+
+        return retrieve
+    if name == "Principal":
+        from rag_pipeline.schema import Principal
+
+        return Principal
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

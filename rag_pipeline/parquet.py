@@ -1,0 +1,123 @@
+"""Frozen rows to Parquet and back, streamed in row groups, so that a corpus is never held twice.
+
+A column's type follows the dataclass annotation; tuples of pairs and other nested values are stored as JSON text.
+"""
+
+import json
+import typing
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ROW_GROUP = 2000
+_PLAIN = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+
+class RowWriter:
+    """Rows pushed one after the other into one file, for stages that write several files in one pass.
+
+    A context manager: the file appears under its name when the block ends, and not at all when it raises.
+    """
+
+    def __init__(self, path: Path, row_type: type) -> None:
+        self._path = path
+        self._partial = path.with_name(path.name + ".partial")
+        self._type = row_type
+        self._schema = arrow_schema(row_type)
+        self._batch: list[Any] = []
+        self.count = 0
+
+    def __enter__(self) -> Self:
+        self._writer = pq.ParquetWriter(self._partial, self._schema, compression="zstd")
+        return self
+
+    def write(self, row: Any) -> None:
+        self._batch.append(row)
+        self.count += 1
+        if len(self._batch) == ROW_GROUP:
+            self._flush()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None and self._batch:
+                self._flush()
+            self._writer.close()
+            if kind is None:
+                self._partial.replace(self._path)
+        finally:
+            self._partial.unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        columns = {
+            name: [_encode(getattr(row, name), hint) for row in self._batch]
+            for name, hint in _hints(self._type).items()
+        }
+        self._writer.write_table(pa.table(columns, schema=self._schema))
+        self._batch = []
+
+
+def write_rows(path: Path, row_type: type, rows: Iterable[Any]) -> int:
+    """Write dataclass rows; returns their number. The file appears only when complete."""
+    with RowWriter(path, row_type) as writer:
+        for row in rows:
+            writer.write(row)
+    return writer.count
+
+
+def read_rows(path: Path, row_type: type, *, columns: list[str] | None = None) -> Iterator[Any]:
+    """Rows as instances of `row_type`, in file order. With `columns`, the other fields keep their defaults."""
+    hints = _hints(row_type)
+    names = columns or [f.name for f in fields(row_type)]
+    for batch in pq.ParquetFile(path).iter_batches(batch_size=ROW_GROUP, columns=names):
+        for record in batch.to_pylist():
+            yield row_type(**{name: _decode(record[name], hints[name]) for name in names})
+
+
+@cache
+def arrow_schema(row_type: type) -> pa.Schema:
+    return pa.schema([(name, _arrow_type(hint)) for name, hint in _hints(row_type).items()])
+
+
+@cache
+def _hints(row_type: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(row_type)
+    return {f.name: hints[f.name] for f in fields(row_type)}
+
+
+def _without_none(hint: Any) -> Any:
+    options = [a for a in typing.get_args(hint) if a is not type(None)]
+    return options[0] if len(options) < len(typing.get_args(hint)) and len(options) == 1 else hint
+
+
+def _is_strings(hint: Any) -> bool:
+    return typing.get_origin(hint) is tuple and typing.get_args(hint) == (str, ...)
+
+
+def _arrow_type(hint: Any) -> pa.DataType:
+    hint = _without_none(hint)
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if typing.get_origin(hint) is typing.Literal:
+        return pa.string()
+    return pa.list_(pa.string()) if _is_strings(hint) else pa.string()
+
+
+def _encode(value: Any, hint: Any) -> Any:
+    hint = _without_none(hint)
+    if value is None or typing.get_origin(hint) is not tuple:
+        return value
+    return list(value) if _is_strings(hint) else json.dumps(value, ensure_ascii=False)
+
+
+def _decode(value: Any, hint: Any) -> Any:
+    hint = _without_none(hint)
+    if value is None or typing.get_origin(hint) is not tuple:
+        return value
+    if _is_strings(hint):
+        return tuple(value)
+    return tuple(tuple(pair) for pair in json.loads(value))
