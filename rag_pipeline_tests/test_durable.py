@@ -1,0 +1,71 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from rag_pipeline.durable import append_line, atomic_write, fsync_file, fsync_folder, write_json, write_text
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir())
+
+
+def test_atomic_write_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
+    write_text(tmp_path / "f", "one é")
+    atomic_write(tmp_path / "f", b"two")
+    assert (tmp_path / "f").read_bytes() == b"two"
+    write_text(tmp_path / "f", "é\n")
+    assert (tmp_path / "f").read_bytes() == b"\xc3\xa9\n"
+    assert names(tmp_path) == ["f"]
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    write_text(tmp_path / "f", "old")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    if call == "fsync":
+        monkeypatch.setattr(os, "fsync", full)
+    else:
+        monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write_text(tmp_path / "f", "new")
+    assert (tmp_path / "f").read_text() == "old"
+    assert names(tmp_path) == ["f"]
+
+
+def test_file_and_folder_are_flushed_in_that_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed = []
+    monkeypatch.setattr(os, "fsync", lambda fd: flushed.append(str(Path(f"/proc/self/fd/{fd}").readlink())))
+    write_text(tmp_path / "f", "x")
+    assert Path(flushed[0]).name.startswith(".tmp-f-")
+    assert flushed[1:] == [str(tmp_path)]
+
+
+def test_json_is_sorted_and_refuses_nan(tmp_path: Path) -> None:
+    write_json(tmp_path / "j", {"b": "é", "a": [1, 2.5]})
+    assert (tmp_path / "j").read_text("utf-8") == '{\n  "a": [\n    1,\n    2.5\n  ],\n  "b": "é"\n}\n'
+    with pytest.raises(ValueError, match="Out of range"):
+        write_json(tmp_path / "j", {"a": float("nan")})
+    assert '"b"' in (tmp_path / "j").read_text("utf-8")
+
+
+def test_append_closes_a_half_line(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    append_line(file, "one")
+    with file.open("ab") as f:
+        f.write(b'{"half')
+    append_line(file, "two")
+    append_line(file, "three")
+    assert file.read_text() == 'one\n{"half\ntwo\nthree\n'
+
+
+def test_fsync_of_missing_things_raises(tmp_path: Path) -> None:
+    fsync_folder(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        fsync_file(tmp_path / "none")
+    (tmp_path / "f").write_bytes(b"")
+    with pytest.raises(NotADirectoryError):
+        fsync_folder(tmp_path / "f")
