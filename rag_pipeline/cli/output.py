@@ -1,0 +1,90 @@
+"""Results on the terminal: tables for people, one JSON object for programs."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from rag_pipeline.schema import Hit, RetrievalResult, headers_json
+
+
+def console() -> Console:
+    return Console(highlight=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def print_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    table = Table(title=title, title_justify="left", title_style="bold", show_edge=False, pad_edge=False)
+    for name in rows[0] if rows else ():
+        numeric = all(isinstance(r[name], int | float) and not isinstance(r[name], bool) for r in rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    Console(highlight=False).print(table)
+
+
+def result_json(result: RetrievalResult) -> dict[str, Any]:
+    """The documented object of `query --json`: `chunks` from first to last."""
+    return {
+        "query": result.query,
+        "collection": result.collection,
+        "strategy": result.strategy,
+        "release": result.release_id,
+        "build_key": result.build_key,
+        "chunks": [hit_json(hit) for hit in result.hits],
+        "empty_reason": result.empty_reason,
+        "candidates": dict(result.candidates),
+        "timings_ms": dict(result.timings_ms),
+        "markers": list(result.markers),
+    }
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    return {
+        "rank": hit.rank,
+        "content": hit.content,
+        "lead": hit.lead,
+        "source": hit.source,
+        "document": hit.doc_id,
+        "title": hit.title,
+        "headers": headers_json(hit.headers),
+        "offsets": {"start": hit.start, "end": hit.end},
+        "section": {"id": hit.section_id, "start": hit.section_start, "end": hit.section_end},
+        "chunk_id": hit.chunk_id,
+        "kind": hit.kind,
+        "score": hit.score,
+        "scores": dict(hit.scores),
+        "relevance_score": hit.relevance_score,
+        "also_in": list(hit.also_in),
+        "locator": hit.locator,
+    }
+
+
+def header_path(hit: Hit) -> str:
+    return " > ".join(title for _, title in hit.headers)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    return str(value) if isinstance(value, Path) else value

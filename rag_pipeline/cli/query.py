@@ -1,0 +1,120 @@
+"""`rag-pipeline query`: search the release in service."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rag_pipeline.cli.context import collection_name, settings_for
+from rag_pipeline.cli.options import collection_option, config_option, home_option, json_option
+from rag_pipeline.errors import InvalidQuery
+from rag_pipeline.schema import Principal, RetrievalResult
+
+
+@click.command("query", short_help="Search the release in service.")
+@click.argument("text")
+@collection_option
+@click.option("-s", "--strategy", help="How to answer: hybrid, vector, bm25, or one of your settings.")
+@click.option("-k", "--top-k", type=click.IntRange(1, 1000), help="Sections to return.")
+@click.option(
+    "-f",
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Only documents that match, as category=security; the same key twice means either; a JSON value is taken "
+    'as such: updated=\'{"gte": "2026-01-01"}\'.',
+)
+@click.option("--as", "identity", metavar="USER", help="Search as this user; without it, public documents only.")
+@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of that user; may be repeated.")
+@home_option
+@config_option
+@json_option
+def command(
+    text: str,
+    collection: str | None,
+    strategy: str | None,
+    top_k: int | None,
+    filters: tuple[str, ...],
+    identity: str | None,
+    groups: tuple[str, ...],
+    home: Path | None,
+    config: Path | None,
+    as_json: bool,
+) -> None:
+    """Search the release in service for TEXT.
+
+    \b
+    Examples:
+      rag-pipeline query "How does AgentFactory work?"
+      rag-pipeline query "what encryption is used?" -f category=security
+      rag-pipeline query "salary bands" --as maria --group people-ops --json
+    """
+    from rag_pipeline.cli.output import print_json, result_json
+    from rag_pipeline.retrieval.retrieve import retrieve
+
+    settings = settings_for(config, home)
+    if groups and identity is None:
+        raise click.UsageError("--group needs --as USER")
+    result = retrieve(
+        text,
+        collection=collection_name(settings, collection),
+        strategy=strategy,
+        filters=parse_filters(filters) or None,
+        principal=Principal(identity, groups) if identity is not None else None,
+        home=settings.home,
+        **({"top_k": top_k} if top_k is not None else {}),
+    )
+    if as_json:
+        print_json(result_json(result))
+    else:
+        print_result(result)
+
+
+def parse_filters(given: tuple[str, ...]) -> dict[str, Any]:
+    """`("category=security", "tags=a", "tags=b")` -> `{"category": "security", "tags": ["a", "b"]}`."""
+    import json
+
+    filters: dict[str, Any] = {}
+    for item in given:
+        key, equals, raw = item.partition("=")
+        if not equals:
+            raise InvalidQuery(f"filter {item!r} has no '='; write KEY=VALUE, as category=security")
+        value: Any = raw
+        if raw[:1] in "{[":
+            try:
+                value = json.loads(raw)
+            except json.JSONDecodeError as error:
+                raise InvalidQuery(f"filter {key!r}: {raw!r} is not JSON ({error}); quote it for the shell") from None
+        if key in filters:
+            before = filters[key] if isinstance(filters[key], list) else [filters[key]]
+            value = [*before, *(value if isinstance(value, list) else [value])]
+        filters[key] = value
+    return filters
+
+
+def print_result(result: RetrievalResult) -> None:
+    from rich.markup import escape
+
+    from rag_pipeline.cli.output import console, header_path
+
+    out = console()
+    if not result.hits:
+        out.print(f"nothing found ({result.empty_reason})")
+    for hit in result.hits:
+        out.print(f"[bold]{hit.rank}. {escape(hit.doc_id)}[/bold] [{hit.start}:{hit.end}]  score {hit.score:.3f}")
+        out.print(f"   {escape(header_path(hit))}", style="cyan")
+        out.print(escape(_preview(hit.content)))
+        out.print()
+    total = result.timings_ms.get("total", 0.0)
+    out.print(
+        f"{len(result.hits)} sections by {result.strategy} in {total:.0f} ms, release {result.release_id}"
+        + (f" ({', '.join(result.markers)})" if result.markers else ""),
+        style="dim",
+    )
+
+
+def _preview(text: str, lines: int = 6, width: int = 160) -> str:
+    shown = [line[:width] for line in text.strip().splitlines() if line.strip()]
+    more = "\n   ..." if len(shown) > lines else ""
+    return "\n".join(f"   {line}" for line in shown[:lines]) + more

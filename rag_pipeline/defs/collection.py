@@ -1,0 +1,60 @@
+"""What every definition of one collection shares: its asset keys, pool, tags and settings.
+
+A collection is a key prefix, not a partition: a failed blocking check then stops that collection's downstream alone,
+and the bundled collection launches without a partition key.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import dagster as dg
+
+from rag_pipeline.errors import NoRelease, RagPipelineError
+from rag_pipeline.paths import CollectionPaths
+from rag_pipeline.release.lock import build_lock
+from rag_pipeline.settings import CollectionSettings, Settings
+
+COLLECTION_TAG = "rag_pipeline/collection"
+LOCK_WAIT_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionDefs:
+    name: str
+    settings: Settings
+
+    @property
+    def own(self) -> CollectionSettings:
+        return self.settings.collection(self.name)
+
+    @property
+    def pool(self) -> str:
+        return f"{self.name}_writer"
+
+    @property
+    def tags(self) -> dict[str, str]:
+        return {COLLECTION_TAG: self.name}
+
+    def key(self, asset: str) -> dg.AssetKey:
+        return dg.AssetKey([self.name, asset])
+
+    @contextmanager
+    def writing(self, paths: CollectionPaths) -> Iterator[None]:
+        """Hold the build lock for one step; an error of ours becomes a failure that Dagster does not retry.
+
+        The lock is a file's, so it holds whatever executor, process or launcher runs the step.
+        """
+        try:
+            with build_lock(paths, wait_seconds=LOCK_WAIT_SECONDS):
+                yield
+        except RagPipelineError as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from error
+
+
+def latest(paths: CollectionPaths, what: str, *, made_by: str) -> str:
+    """The key that the upstream asset wrote last. Raises NoRelease when it never ran."""
+    try:
+        return paths.latest(what).read_text("utf-8").strip()
+    except FileNotFoundError:
+        raise NoRelease(f"{paths.root.name}: nothing staged yet; materialise the asset {made_by!r} first") from None

@@ -1,0 +1,142 @@
+"""Assets `documents` and `chunks`: sources to a snapshot, a snapshot to sections and chunks."""
+
+import dagster as dg
+
+from rag_pipeline.chunking import checks as chunk_checks
+from rag_pipeline.chunking.corpus import CHUNKER_VERSION, chunk_corpus
+from rag_pipeline.chunking.staged import StagedChunking
+from rag_pipeline.defs.collection import CollectionDefs, latest
+from rag_pipeline.defs.convert import check_result, counts_table
+from rag_pipeline.defs.progress import reporter
+from rag_pipeline.defs.resources import DataDirectory
+from rag_pipeline.durable import write_text
+from rag_pipeline.embedding.registry import load_embedder
+from rag_pipeline.sources import checks as source_checks
+from rag_pipeline.sources.snapshot import READER_VERSION, take_snapshot
+
+GROUP = "corpus"
+
+
+def corpus_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
+    @dg.asset(
+        key=c.key("documents"),
+        group_name=GROUP,
+        kinds={"python", "parquet"},
+        code_version=str(READER_VERSION),
+        pool=c.pool,
+        tags=c.tags,
+        # Remote sources time out; errors that a retry can't mend are raised as Failure(allow_retries=False).
+        retry_policy=dg.RetryPolicy(max_retries=2, delay=10, backoff=dg.Backoff.EXPONENTIAL),
+    )
+    def documents(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
+        """Every source document after repair, with its metadata, and the ledger of what became of every input."""
+        paths = data.collection(c.name)
+        with c.writing(paths):
+            before = paths.latest("snapshots")
+            previous = paths.snapshot(before.read_text("utf-8").strip()) if before.is_file() else None
+            info = take_snapshot(c.own, paths, previous=previous, progress=reporter(context))
+            write_text(before, info.key)
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(info.key),
+            metadata={
+                "documents": info.documents,
+                **{f"inputs_{outcome}": n for outcome, n in info.counts.items()},
+                "ledger": counts_table(info.rules, name="outcome and rule"),
+                **{change: len(getattr(info, change)) for change in ("added", "changed", "moved", "deleted")},
+                "folder": dg.MetadataValue.path(info.folder),
+            },
+        )
+
+    @dg.asset(
+        key=c.key("chunks"),
+        deps=[documents],
+        group_name=GROUP,
+        kinds={"python", "parquet"},
+        code_version=str(CHUNKER_VERSION),
+        pool=c.pool,
+        tags=c.tags,
+    )
+    def chunks(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
+        """Parent sections and child chunks with exact offsets, and why every other piece was rejected."""
+        paths = data.collection(c.name)
+        with c.writing(paths):
+            embedder = load_embedder(c.own.embedding, data.home.models)
+            snapshot = paths.snapshot(latest(paths, "snapshots", made_by="documents"))
+            info = chunk_corpus(
+                snapshot,
+                c.own.chunking,
+                embedder.tokenizer,
+                limit=embedder.max_tokens,
+                paths=paths,
+                progress=reporter(context),
+            )
+            write_text(paths.latest("chunkings"), info.key)
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(info.key),
+            metadata={
+                "documents": info.documents,
+                "sections": info.sections,
+                "chunks": info.chunks,
+                "longest_search_text_tokens": info.max_tokens,
+                "truncated": info.truncated,
+                "rejected": counts_table(info.rejected, name="rule"),
+                "reused": info.reused,
+                "folder": dg.MetadataValue.path(info.folder),
+            },
+        )
+
+    return [documents, chunks, *_document_checks(c), *_chunk_checks(c)]
+
+
+def _document_checks(c: CollectionDefs) -> list[dg.AssetChecksDefinition]:
+    @dg.asset_check(asset=c.key("documents"), blocking=True)
+    def ledger_reconciles(data: DataDirectory) -> dg.AssetCheckResult:
+        """Every input ends as indexed, filtered, skipped or failed, once, and every indexed one is a document."""
+        paths = data.collection(c.name)
+        snapshot = paths.snapshot(latest(paths, "snapshots", made_by="documents"))
+        return check_result(source_checks.ledger_reconciles(snapshot))
+
+    @dg.asset_check(asset=c.key("documents"))
+    def no_failed_inputs(data: DataDirectory) -> dg.AssetCheckResult:
+        """No input failed; a warning names those that did, so that none is abandoned unseen."""
+        paths = data.collection(c.name)
+        snapshot = paths.snapshot(latest(paths, "snapshots", made_by="documents"))
+        return check_result(source_checks.no_failed_inputs(snapshot), severity=dg.AssetCheckSeverity.WARN)
+
+    return [ledger_reconciles, no_failed_inputs]
+
+
+def _chunk_checks(c: CollectionDefs) -> list[dg.AssetChecksDefinition]:
+    def chunking_of(data: DataDirectory) -> StagedChunking:
+        paths = data.collection(c.name)
+        return StagedChunking.open(paths, latest(paths, "chunkings", made_by="chunks"))
+
+    @dg.asset_check(asset=c.key("chunks"), blocking=True)
+    def no_empty_or_header_only_chunk(data: DataDirectory) -> dg.AssetCheckResult:
+        """Every chunk has text of its own below its heading."""
+        return check_result(chunk_checks.check_no_empty_chunks(chunking_of(data).chunks()))
+
+    @dg.asset_check(asset=c.key("chunks"), blocking=True)
+    def every_chunk_has_a_parent_and_a_header_path(data: DataDirectory) -> dg.AssetCheckResult:
+        """Every chunk lies inside a section, and the section has a header path."""
+        staged = chunking_of(data)
+        return check_result(chunk_checks.check_parents(staged.chunks(), staged.sections()))
+
+    @dg.asset_check(asset=c.key("chunks"), blocking=True)
+    def search_text_fits_the_model(data: DataDirectory) -> dg.AssetCheckResult:
+        """No searched text is longer than the embedding model reads."""
+        staged = chunking_of(data)
+        return check_result(chunk_checks.check_limit(staged.chunks(), limit=staged.limit))
+
+    @dg.asset_check(asset=c.key("chunks"), blocking=True)
+    def chunk_text_equals_its_source_span(data: DataDirectory) -> dg.AssetCheckResult:
+        """A chunk's text is the document's text between its offsets."""
+        staged = chunking_of(data)
+        return check_result(chunk_checks.check_spans(staged.chunks(), staged.texts()))
+
+    return [
+        no_empty_or_header_only_chunk,
+        every_chunk_has_a_parent_and_a_header_path,
+        search_text_fits_the_model,
+        chunk_text_equals_its_source_span,
+    ]

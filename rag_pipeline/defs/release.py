@@ -1,0 +1,116 @@
+"""Assets `candidate_release`, `gate_verdict` and `published_release`: what would be served, may it be, and is it."""
+
+import dagster as dg
+
+from rag_pipeline.defs.collection import CollectionDefs, latest
+from rag_pipeline.defs.convert import check_result, table
+from rag_pipeline.defs.resources import DataDirectory
+from rag_pipeline.durable import write_text
+from rag_pipeline.index.manifest import read_manifest
+from rag_pipeline.release.create import create_release
+from rag_pipeline.release.publish import publish
+from rag_pipeline.release.retain import gc
+from rag_pipeline.release.structural import structural_checks
+from rag_pipeline.release.verdict import record_structural_verdict
+from rag_pipeline.release.verify import served_release_verifies
+
+GROUP = "release"
+
+
+def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
+    @dg.asset(
+        key=c.key("candidate_release"),
+        deps=[c.key("candidate_index")],
+        group_name=GROUP,
+        kinds={"python"},
+        pool=c.pool,
+        tags=c.tags,
+        code_version="1",
+    )
+    def candidate_release(data: DataDirectory) -> dg.MaterializeResult:
+        """The candidate build together with the strategies that would query it."""
+        paths = data.collection(c.name)
+        with c.writing(paths):
+            build_key = latest(paths, "candidate_build", made_by="candidate_index")
+            release = create_release(
+                paths,
+                collection=c.name,
+                build_key=build_key,
+                embedder=read_manifest(paths.build(build_key)).embedder,
+                settings=c.settings,
+            )
+            write_text(paths.latest("candidate_release"), release.release_id)
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(release.release_id),
+            metadata={
+                "release": release.release_id,
+                "build_key": release.build_key,
+                "default_strategy": release.default_strategy,
+                "strategies": table([{"strategy": n, **_cells(s)} for n, s in release.strategies.items()]),
+            },
+        )
+
+    @dg.asset(
+        key=c.key("gate_verdict"),
+        deps=[candidate_release],
+        group_name=GROUP,
+        kinds={"python"},
+        pool=c.pool,
+        tags=c.tags,
+        code_version="1",
+    )
+    def gate_verdict(data: DataDirectory) -> dg.MaterializeResult:
+        """Whether exactly this release may replace exactly the one in service. Judged on structural checks."""
+        paths = data.collection(c.name)
+        with c.writing(paths):
+            release_id = latest(paths, "candidate_release", made_by="candidate_release")
+            verdict = record_structural_verdict(paths, release_id, structural_checks(paths, release_id, c.own))
+        return dg.MaterializeResult(
+            metadata={
+                "decision": verdict.decision,
+                "reason": verdict.reason,
+                "release": verdict.release_id,
+                "baseline": verdict.baseline or "none",
+                "checks": table([{"check": name, "passed": ok} for name, ok in verdict.checks.items()]),
+            }
+        )
+
+    @dg.asset(
+        key=c.key("published_release"),
+        deps=[gate_verdict],
+        group_name=GROUP,
+        kinds={"duckdb"},
+        pool=c.pool,
+        tags=c.tags,
+        code_version="1",
+    )
+    def published_release(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
+        """The release in service: swapped in only under its own verdict, and only if the baseline has not moved."""
+        paths = data.collection(c.name)
+        with c.writing(paths):
+            release_id = latest(paths, "candidate_release", made_by="candidate_release")
+            published = publish(paths, release_id)
+            collected = gc(paths, keep=c.own.keep_releases)
+        context.log.info(f"{c.name}: {published.previous or 'nothing'} -> {published.current}")
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(published.current),
+            metadata={
+                "release": published.current,
+                "previous": published.previous or "none",
+                "changed": published.current != published.previous,
+                "releases_removed": len(collected.releases),
+                "bytes_freed": collected.bytes_freed,
+            },
+        )
+
+    @dg.asset_check(asset=c.key("published_release"))
+    def served_release_is_sound(data: DataDirectory) -> dg.AssetCheckResult:
+        """CURRENT names a complete release whose build agrees with its manifest."""
+        return check_result(served_release_verifies(data.collection(c.name)))
+
+    return [candidate_release, gate_verdict, published_release, served_release_is_sound]
+
+
+def _cells(strategy: object) -> dict[str, str | int | float | bool | None]:
+    assert isinstance(strategy, dict)
+    return {k: v if isinstance(v, str | int | float | bool) else str(v) for k, v in strategy.items()}
