@@ -120,6 +120,28 @@ def rollback_command(
         click.echo(f"{paths.root.name}: {done.previous} -> {done.current}")
 
 
+@command.command("publish")
+@click.argument("release_id")
+@click.option("--force", "reason", metavar="WHY", help="Go past its verdict; the reason is recorded.")
+@collection_option
+@home_option
+@config_option
+@json_option
+def publish_command(
+    release_id: str, reason: str | None, collection: str | None, home: Path | None, config: Path | None, as_json: bool
+) -> None:
+    """Put a release into service under its own verdict, or past it with --force; never one that does not verify."""
+    from rag_pipeline.cli.output import print_json
+    from rag_pipeline.release.publish import publish
+
+    paths = served_collection(settings_for(config, home), collection)
+    done = publish(paths, release_id, force_reason=reason)
+    if as_json:
+        print_json(done)
+    else:
+        click.echo(f"{paths.root.name}: {done.previous} -> {done.current}")
+
+
 @command.command("gc")
 @click.option("--keep", type=click.IntRange(1), help="Good releases to keep. [default: the collection's keep_releases]")
 @click.option("--dry-run", is_flag=True, help="Say what would go, remove nothing.")

@@ -92,3 +92,18 @@ def last_served(changes: Iterable[Change]) -> tuple[str, ...]:
         order.pop(change.release_id, None)
         order[change.release_id] = None
     return tuple(reversed(order))
+
+
+def withdrawn(changes: Iterable[Change]) -> dict[str, Change]:
+    """The releases that a rollback took out of service and that nobody put back since, each with that rollback."""
+    changes = tuple(changes)
+    gone = set(last_served(changes)) - set(served(changes))
+    rollbacks = [n for n, change in enumerate(changes) if change.action == "rolled_back"]
+    return {
+        name: next(changes[n] for n in rollbacks if name not in served(changes[: n + 1]) and n > _last(changes, name))
+        for name in gone
+    }
+
+
+def _last(changes: tuple[Change, ...], release_id: str) -> int:
+    return max(n for n, change in enumerate(changes) if change.release_id == release_id)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rag_pipeline.errors import ReleaseRefused
 from rag_pipeline.index.verify import verify_build
 from rag_pipeline.paths import CollectionPaths
-from rag_pipeline.release.history import catch_up, record
+from rag_pipeline.release.history import catch_up, read_history, record, withdrawn
 from rag_pipeline.release.lock import publish_lock
 from rag_pipeline.release.pointer import swap
 from rag_pipeline.release.stored import load_release
@@ -33,6 +33,9 @@ def publish(
 ) -> Published:
     """Put a release into service, under a verdict about exactly it and exactly the release it replaces.
 
+    A release that was rolled back from is refused: the same sources and settings make it again every night, and only a
+    person can say that what was wrong with it is no longer so.
+
     `verdict`: read from the release's folder where None. `force_reason` goes past the verdict, never past a build that
     does not verify, and is recorded. Raises ReleaseRefused (absent, refusing or void verdict; broken build),
     UnknownName, CorruptBuild, BuildBusy; CURRENT is then as it was.
@@ -51,6 +54,7 @@ def publish(
         if force_reason is not None:
             reason = f"{force_reason.strip()} (past: {_past(paths, release_id, verdict, baseline)})"
         else:
+            _not_withdrawn(paths, release_id)
             reason = _allow(paths, release_id, verdict, baseline)
         swap(paths, release_id, expected=baseline)
         record(
@@ -62,6 +66,15 @@ def publish(
             who=who,
         )
     return Published(previous=baseline, current=release_id)
+
+
+def _not_withdrawn(paths: CollectionPaths, release_id: str) -> None:
+    """Raises ReleaseRefused for a release that a rollback took out of service."""
+    if rolled := withdrawn(read_history(paths)).get(release_id):
+        raise ReleaseRefused(
+            f"release {release_id} was rolled back on {rolled.at} by {rolled.who}: {rolled.reason or 'no reason given'}; "
+            f'change sources or settings, or put it back: rag-pipeline release publish {release_id} --force "why"'
+        )
 
 
 def _allow(paths: CollectionPaths, release_id: str, given: Verdict | None, baseline: str | None) -> str:

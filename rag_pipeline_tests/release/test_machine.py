@@ -36,6 +36,9 @@ class Releases(RuleBasedStateMachine):
         self.paths = CollectionPaths(self.folder / "wiki")
         self.damaged: set[str] = set()
         self.leases: dict[str, Lease] = {}
+        self.stack: list[str] = []
+        """What one can go back through, the one in service last."""
+        self.withdrawn: set[str] = set()
         self.judged: dict[str, str | None] = {}
         """Release -> the baseline it was last allowed against."""
 
@@ -80,10 +83,27 @@ class Releases(RuleBasedStateMachine):
     def publish(self, release: Release) -> None:
         before = read_current(self.paths)
         allowed = self.sound(release) and (
-            before == release.release_id or self.judged.get(release.release_id, "never") == before
+            before == release.release_id
+            or (self.judged.get(release.release_id, "never") == before and release.release_id not in self.withdrawn)
         )
         assert self.tried(lambda: publish(self.paths, release.release_id, verify=verify)) == allowed
         assert not allowed or read_current(self.paths) == release.release_id
+        if allowed and before != release.release_id:
+            self.put(release.release_id)
+
+    def put(self, release_id: str) -> None:
+        """A release came on top."""
+        self.stack = [name for name in self.stack if name != release_id] + [release_id]
+        self.withdrawn.discard(release_id)
+
+    def back_to(self, release_id: str) -> None:
+        if release_id in self.stack:
+            at = self.stack.index(release_id) + 1
+            self.withdrawn |= set(self.stack[at:])
+            self.stack = self.stack[:at]
+        else:
+            self.put(release_id)
+        self.withdrawn.discard(release_id)
 
     @rule(target=made, snapshot=st.sampled_from("abcd"))
     def make_and_publish(self, snapshot: str) -> Release:
@@ -96,18 +116,25 @@ class Releases(RuleBasedStateMachine):
     def force(self, release: Release) -> None:
         done = self.tried(lambda: publish(self.paths, release.release_id, force_reason="because", verify=verify))
         assert done == self.sound(release)
+        if done:
+            self.put(release.release_id)
 
     @rule()
     def go_back(self) -> None:
         before = read_current(self.paths)
         if self.tried(lambda: rollback(self.paths, verify=verify)):
-            assert read_current(self.paths) not in (None, before)
+            current = read_current(self.paths)
+            assert current is not None
+            assert current != before
+            self.back_to(current)
 
     @rule(release=made)
     def go_back_to(self, release: Release) -> None:
         served = any(change.release_id == release.release_id for change in read_history(self.paths))
         done = self.tried(lambda: rollback(self.paths, release.release_id, verify=verify))
         assert done == (self.sound(release) and served)
+        if done and read_history(self.paths)[-1].action == "rolled_back":
+            self.back_to(release.release_id)
 
     @rule(release=made)
     def damage(self, release: Release) -> None:

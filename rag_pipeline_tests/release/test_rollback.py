@@ -3,6 +3,7 @@ import pytest
 from rag_pipeline.errors import NoRelease, ReleaseRefused, UnknownName
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.history import read_history
+from rag_pipeline.release.publish import publish
 from rag_pipeline.release.rollback import RolledBack, rollback
 from rag_pipeline.release.stored import load_release
 from rag_pipeline.retrieval.release_file import read_current
@@ -96,3 +97,17 @@ def test_nothing_published(paths: CollectionPaths) -> None:
     make_release(paths, "s1")
     with pytest.raises(NoRelease, match="wiki: no release was in service before; publish one"):
         rollback(paths, verify=verify)
+
+
+def test_what_was_rolled_back_from_does_not_come_back_by_itself(paths: CollectionPaths) -> None:
+    """Unchanged sources make the same release again every night; without this it would undo the rollback."""
+    _, b, c = three(paths)
+    rollback(paths, verify=verify, reason="wrong answers")
+    judge(paths, load_release(paths, c))
+    with pytest.raises(ReleaseRefused, match="was rolled back on .* wrong answers"):
+        publish(paths, c, verify=verify)
+    assert read_current(paths) == b
+    assert publish(paths, c, force_reason="the source was mended", verify=verify).current == c
+    rollback(paths, b, verify=verify)
+    fresh = publish_new(paths, "s4").release_id
+    assert read_current(paths) == fresh
