@@ -13,7 +13,8 @@
     ├── BuildBusy                12   another run holds the collection's build lock
     ├── TooManyFailures          13   more inputs failed than the collection allows
     ├── ReleaseRefused           14   a release that may not be published
-    └── InvalidEvalSet           15   questions or labels that can't be used, or two runs over different ones
+    ├── InvalidEvalSet           15   questions or labels that can't be used, or two runs over different ones
+    └── StageFailed              16   an optional stage (language model, reranker) that could not run, in strict mode
 
 A message ends with what to do next. The command line prints it as one line and exits with `exit_code`.
 """
@@ -80,3 +81,14 @@ class ReleaseRefused(RagPipelineError):
 
 class InvalidEvalSet(RagPipelineError):
     exit_code = 15
+
+
+class StageFailed(RagPipelineError):
+    """`reason` is the short word that the marker would have carried: "timeout", "http_429", "unconfigured", ..."""
+
+    exit_code = 16
+
+    def __init__(self, stage: str, reason: str, advice: str) -> None:
+        super().__init__(f"{stage} could not run ({reason}); {advice}")
+        self.stage = stage
+        self.reason = reason

@@ -77,8 +77,8 @@ class EmbeddingSettings(Strict):
     runtime: Literal["onnxruntime", "sentence-transformers"] = "onnxruntime"
     query_prefix: str = ""
     document_prefix: str = ""
-    batch_tokens: Annotated[int, Field(ge=256)] = 4096
-    """Most padded tokens in one batch."""
+    batch_tokens: Annotated[int, Field(ge=256)] = 1024
+    """Most tokens in one run of the model; for onnxruntime more than this is slower, not faster."""
     threads: Annotated[int, Field(ge=0)] = 0
     """0 = one thread a core."""
 
@@ -170,6 +170,8 @@ class Settings(Strict):
     collections: Mapping[str, CollectionSettings] = {}
     strategies: Mapping[str, StrategySettings] = {}
     default_strategy: str = "hybrid"
+    serving: Mapping[str, Any] = {}
+    """The server's table, read strictly by `rag_pipeline.serving.settings`."""
 
     @field_validator("collections")
     @classmethod
