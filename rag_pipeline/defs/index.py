@@ -79,6 +79,7 @@ def index_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetC
                 settings=c.own.index,
                 embedder=describe_embedder(embedder),
                 builds=paths.builds,
+                default_access=c.own.default_access,
                 progress=reporter(context),
             )
             write_text(paths.latest("candidate_build"), info.key)

@@ -1,0 +1,157 @@
+"""The tables of `index.duckdb`: it stands on its own for anyone with a DuckDB client.
+
+`row` counts from 0 in every table. A chunk's row is its row in vectors.npy and in the postings; chunks are ordered by
+document id and position, so the row is also the stable id that breaks ties. Offsets are half-open, in code points of
+`documents.text`.
+"""
+
+TABLES = """
+CREATE TABLE index_info (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL);
+
+CREATE TABLE documents (
+    row INTEGER NOT NULL,
+    doc_id VARCHAR NOT NULL,
+    source VARCHAR NOT NULL,
+    text VARCHAR NOT NULL,
+    format VARCHAR NOT NULL,
+    content_hash VARCHAR NOT NULL,
+    metadata_hash VARCHAR NOT NULL,
+    title VARCHAR NOT NULL,
+    body_start INTEGER NOT NULL,
+    category VARCHAR,
+    author VARCHAR,
+    language VARCHAR,
+    version VARCHAR,
+    created TIMESTAMP,              -- UTC
+    updated TIMESTAMP,              -- UTC
+    tags VARCHAR[] NOT NULL,
+    access VARCHAR[],               -- NULL: no list of its own; []: admits nobody
+    description VARCHAR,
+    extra VARCHAR NOT NULL,         -- JSON object
+    canonical_id VARCHAR,           -- the document this one duplicates; only that one has chunks
+    source_map VARCHAR NOT NULL,    -- JSON pairs
+    locators VARCHAR NOT NULL       -- JSON pairs
+);
+
+CREATE TABLE sections (
+    row INTEGER NOT NULL,
+    section_id VARCHAR NOT NULL,
+    doc_id VARCHAR NOT NULL,
+    ordinal INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    headers VARCHAR NOT NULL,       -- JSON object, "h1" to "h6"
+    kind VARCHAR NOT NULL
+);
+
+CREATE TABLE chunks (
+    row INTEGER NOT NULL,
+    chunk_id VARCHAR NOT NULL,
+    section_id VARCHAR NOT NULL,
+    doc_id VARCHAR NOT NULL,
+    ordinal INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    headers VARCHAR NOT NULL,       -- of its section
+    content VARCHAR NOT NULL,
+    lead VARCHAR NOT NULL,
+    search_text VARCHAR NOT NULL,   -- what was embedded and indexed
+    tokens INTEGER NOT NULL,
+    kind VARCHAR NOT NULL,
+    embedding FLOAT[{dimension}]
+);
+
+CREATE TABLE chunk_tokens (row INTEGER NOT NULL, token_text VARCHAR NOT NULL);
+
+CREATE TABLE ledger (
+    path VARCHAR NOT NULL,
+    stage VARCHAR NOT NULL,
+    outcome VARCHAR NOT NULL,
+    rule VARCHAR NOT NULL,
+    detail VARCHAR NOT NULL,
+    start INTEGER,
+    "end" INTEGER,
+    size BIGINT
+);
+
+CREATE VIEW input_outcomes AS
+SELECT path, outcome, rule, detail, size FROM ledger WHERE stage = 'read' AND outcome <> 'notice';
+
+CREATE VIEW document_chunks AS
+SELECT c.chunk_id, c.doc_id, d.source, d.title, c.ordinal, c.start, c."end", c.headers, c.content,
+       substring(d.text, s.start + 1, s."end" - s.start) AS parent_content,
+       c.kind AS chunk_type, d.category, d.author, d.language, d.version, d.created, d.updated, d.tags, d.access
+FROM chunks c JOIN sections s USING (section_id) JOIN documents d ON d.doc_id = c.doc_id;
+"""
+
+# `[[level, title], ...]` as the Parquet files have it, to `{"h1": title}`.
+LOAD_DOCUMENTS = """
+INSERT INTO documents
+SELECT row_number() OVER (ORDER BY doc_id) - 1, doc_id, source, text, format, content_hash, metadata_hash, title,
+       body_start, category, author, language, version, CAST(created AS TIMESTAMP), CAST(updated AS TIMESTAMP), tags,
+       access, description, extra, canonical_id, source_map, locators
+FROM read_parquet(?) ORDER BY doc_id
+"""
+
+LOAD_SECTIONS = """
+INSERT INTO sections
+SELECT row_number() OVER (ORDER BY doc_id, ordinal, section_id) - 1, section_id, doc_id, ordinal, start, "end",
+       headers_object(headers), kind
+FROM read_parquet(?) ORDER BY doc_id, ordinal, section_id
+"""
+
+# `kept` says which row of chunks.parquet each given vector belongs to; a chunk without a vector is left out.
+STAGE_CHUNKS = """
+CREATE TEMP TABLE staged AS
+SELECT CAST(row_number() OVER (ORDER BY c.doc_id, c.ordinal, c.chunk_id) - 1 AS INTEGER) AS row, k.vector AS vector, c.*
+FROM kept k JOIN (SELECT * RENAME (file_row_number AS position) FROM read_parquet(?, file_row_number = true)) c
+  USING (position)
+"""
+
+# `batch` has `row` and `embedding` of one run of rows.
+LOAD_CHUNKS = """
+INSERT INTO chunks
+SELECT c.row, c.chunk_id, c.section_id, c.doc_id, c.ordinal, c.start, c."end", coalesce(s.headers, '{}'), c.text,
+       c.lead, c.search_text, c.tokens, c.kind, b.embedding
+FROM staged c JOIN batch b USING (row) LEFT JOIN sections s USING (section_id) ORDER BY c.row
+"""
+
+# What a query needs of every chunk without asking DuckDB; columns as `open.Layout` names them.
+SELECT_LAYOUT = """
+SELECT c.row, d.row AS document, s.row AS section, c.start, c."end",
+       s.start AS section_start, s."end" AS section_end
+FROM chunks c JOIN documents d USING (doc_id) JOIN sections s USING (section_id) ORDER BY c.row
+"""
+
+LOAD_LEDGER = """
+INSERT INTO ledger SELECT path, stage, outcome, rule, detail, start, "end", size
+FROM read_parquet(?) ORDER BY path, stage, start NULLS FIRST, "end" NULLS FIRST, outcome, rule
+"""
+
+# Without them a look-up of five rows reads every chunk's text.
+CREATE_ROW_INDEXES = """
+CREATE UNIQUE INDEX chunks_row ON chunks (row);
+CREATE UNIQUE INDEX documents_row ON documents (row);
+CREATE INDEX sections_id ON sections (section_id);
+"""
+
+CREATE_FTS = """
+PRAGMA create_fts_index('chunk_tokens', 'row', 'token_text', stemmer = 'none', stopwords = 'none',
+                        ignore = '[[:space:]]+', strip_accents = 0, lower = 0)
+"""
+SELECT_TERMS = "SELECT termid, term, df FROM fts_main_chunk_tokens.dict"
+SELECT_STATS = "SELECT num_docs, avgdl FROM fts_main_chunk_tokens.stats"
+COUNT_LEXICAL = "SELECT count(*) FROM fts_main_chunk_tokens.docs"
+
+# df of a term is the number of chunks it is in, so its postings begin where those of the terms before it end.
+SELECT_POSTINGS = """
+SELECT o.number, CAST(d.name AS INTEGER) AS row, CAST(count(*) AS INTEGER) AS tf,
+       CAST(any_value(d.len) AS INTEGER) AS length, CAST(any_value(o.df) AS INTEGER) AS df
+FROM fts_main_chunk_tokens.terms t JOIN term_order o USING (termid) JOIN fts_main_chunk_tokens.docs d USING (docid)
+GROUP BY o.number, d.name ORDER BY o.number, row
+"""
+
+CREATE_HNSW = """
+CREATE INDEX chunks_hnsw ON chunks USING HNSW (embedding)
+WITH (metric = 'cosine', M = {m}, ef_construction = {ef_construction})
+"""

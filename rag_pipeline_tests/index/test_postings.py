@@ -1,0 +1,53 @@
+import numpy as np
+
+from rag_pipeline.index.open import Index
+from rag_pipeline.index.postings import Postings, term_hashes
+
+
+def small() -> Postings:
+    """Terms a, b, c in chunks {0, 1, 2}, {1}, {1, 2} with weights 1, 10, 100."""
+    hashes = term_hashes(["a", "b", "c"])
+    order = np.argsort(hashes)
+    rows = [[[0, 1, 2], [1], [1, 2]][n] for n in order]
+    weights = [[[1.0] * 3, [10.0], [100.0] * 2][n] for n in order]
+    return Postings(
+        term_hash=hashes[order],
+        indptr=np.concatenate([[0], np.cumsum([len(r) for r in rows])]),
+        rows=np.array([r for some in rows for r in some], np.int32),
+        weights=np.array([w for some in weights for w in some], np.float32),
+        chunks=3,
+    )
+
+
+def test_scores() -> None:
+    postings = small()
+    assert postings.scores(postings.term_numbers(["a", "c", "c", "unknown"])).tolist() == [1, 101, 101]
+    assert postings.scores(postings.term_numbers(["unknown"])).tolist() == [0, 0, 0]
+    assert postings.scores(postings.term_numbers([])).tolist() == [0, 0, 0]
+
+
+def test_rarest_terms() -> None:
+    postings = small()
+    numbers = postings.term_numbers(["a", "b", "c"])
+    assert postings.scores(postings.rarest(numbers, limit=2)).tolist() == [0, 110, 100]
+    assert postings.rarest(numbers, limit=3) is numbers
+
+
+def test_a_hash_is_the_same_everywhere() -> None:
+    assert term_hashes(["pump"]).tolist() == [0xDE2404A0F0D1F63C]
+    assert term_hashes([]).tolist() == []
+    assert len(set(term_hashes([str(n) for n in range(10_000)]).tolist())) == 10_000
+
+
+def test_identifiers_and_their_parts_are_found(pump_index: Index) -> None:
+    for query, expected in {
+        "create_agent": "agents.md#c0",
+        "E-4021": "agents.md#c1",
+        "4021": "agents.md#c1",
+        "C++": "agents.md#c2",
+        "東京": "tokyo.md#c0",
+        "cafe\u0301": "tokyo.md#c1",
+        "gloves": "pump.md#c2",
+    }.items():
+        scores = pump_index.postings.scores(pump_index.postings.term_numbers(pump_index.analyzer.tokens(query)))
+        assert pump_index.fetch([int(scores.argmax())])[0].chunk_id == expected, query
