@@ -150,6 +150,8 @@ class Hit:
     """Score of every stage that looked at it: "vector", "bm25", "fused", "evidence", ..."""
     relevance_score: float | None = None
     """Calibrated probability, or None where the release has no calibration."""
+    section_content: str = ""
+    """Source text of the whole section: the parent that the chunk stands in."""
     also_in: tuple[str, ...] = ()
     """Other documents with the same text."""
     locator: str | None = None

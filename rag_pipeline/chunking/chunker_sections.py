@@ -32,11 +32,19 @@ def chunk_sections(request: Request) -> DocumentChunks:
         boilerplate=request.boilerplate,
     )
     ledger = [*parsed.notices, *(request.entry("filtered", h.rule, h.start, h.end) for h in holes)]
-    drafts = make_drafts(text, parsed.parts, holes, min_chars=settings.min_chars, measure=cap)
+    drafts = make_drafts(
+        text, parsed.parts, holes, min_chars=settings.min_chars, least=settings.section_min_tokens, measure=cap
+    )
     kept, rejected = _judged(request, drafts)
     ledger += rejected
     if not kept:
         return outline(request, parsed.parts, holes, sizes=sizes, prefixes=prefixes, ledger=_in_order(ledger))
+    # A reader of a capped parent sees a part of the section: that is said, not left to be noticed.
+    ledger += [
+        request.entry("notice", "section_capped", p.start, p.end)
+        for p in parsed.parts
+        if cap.span(p.start, p.end) > cap.budget and any(p.start < d.start < p.end for d in kept)
+    ]
     plan = [_planned(request, draft, sizes=sizes, prefixes=prefixes) for draft in kept]
     return assemble(
         document,

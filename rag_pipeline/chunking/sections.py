@@ -41,13 +41,17 @@ class Draft:
 
 
 def make_drafts(
-    text: str, parts: Sequence[Part], holes: Sequence[Hole], *, min_chars: int, measure: Measure
+    text: str, parts: Sequence[Part], holes: Sequence[Hole], *, min_chars: int, least: int, measure: Measure
 ) -> list[Draft]:
-    """Sections in document order; together with the holes they cover what the parts cover. `measure` is the cap."""
+    """Sections in document order; together with the holes they cover what the parts cover.
+
+    `measure` is the cap; a section smaller than `least`, in the same unit, is packed together with its neighbours.
+    """
     drafts: list[Draft] = []
     for run in runs_between(text, parts, holes):
-        for group in merge_short(text, run.parts, min_chars=min_chars, goes_on=run.goes_on):
-            drafts += cap(text, Draft(tuple(group), run.beside_hole), measure)
+        groups = merge_short(text, run.parts, min_chars=min_chars, goes_on=run.goes_on)
+        capped = [d for group in groups for d in cap(text, Draft(tuple(group), run.beside_hole), measure)]
+        drafts += pack(capped, least=least, measure=measure)
     return drafts
 
 
@@ -118,6 +122,24 @@ def merge_short(text: str, run: Sequence[Part], *, min_chars: int, goes_on: bool
         last = groups.pop()
         groups[-1] += last
     return groups
+
+
+def pack(drafts: Sequence[Draft], *, least: int, measure: Measure) -> list[Draft]:
+    """Neighbours joined until each reaches `least`, as long as they fit the cap together.
+
+    A parent is what a reader is handed: an introduction of two lines says little without the section it introduces, and
+    a file's leading comment little without its first definition.
+    """
+    packed: list[Draft] = []
+    for draft in drafts:
+        if packed:
+            before = packed[-1]
+            small = min(measure.span(before.start, before.end), measure.span(draft.start, draft.end)) < least
+            if small and measure.span(before.start, draft.end) <= measure.budget:
+                packed[-1] = Draft(before.parts + draft.parts, before.beside_hole or draft.beside_hole)
+                continue
+        packed.append(draft)
+    return packed
 
 
 def _is_short(body: int, min_chars: int) -> bool:

@@ -57,7 +57,12 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "title": hit.title,
         "headers": headers_json(hit.headers),
         "offsets": {"start": hit.start, "end": hit.end},
-        "section": {"id": hit.section_id, "start": hit.section_start, "end": hit.section_end},
+        "section": {
+            "id": hit.section_id,
+            "start": hit.section_start,
+            "end": hit.section_end,
+            "content": hit.section_content,
+        },
         "chunk_id": hit.chunk_id,
         "kind": hit.kind,
         "score": hit.score,

@@ -129,6 +129,16 @@ class Index:
             documents = _by_row(cursor, _DOCUMENTS, sorted({int(self.layout.document[row]) for row in rows}))
         return [self._record(row, chunks[row], documents[int(self.layout.document[row])]) for row in rows]
 
+    def section_texts(self, rows: Sequence[int]) -> list[str]:
+        """Source text of the section each chunk stands in, in the order of `rows`. The rows must have passed a scope."""
+        if not rows:
+            return []
+        documents = [int(self.layout.document[row]) for row in rows]
+        with self.cursor() as cursor:
+            texts = {row: text for row, (_, text) in _by_row(cursor, _TEXTS, sorted(set(documents))).items()}
+        starts, ends = self.layout.section_start, self.layout.section_end
+        return [texts[document][starts[row] : ends[row]] for row, document in zip(rows, documents, strict=True)]
+
     def sections(self, section_ids: Sequence[str]) -> list[SectionRecord]:
         """Those that exist, in no order."""
         if not section_ids:

@@ -11,8 +11,9 @@ from rag_pipeline.schema import Hit
 
 
 def make_hits(index: Index, rows: Sequence[int], found: Candidates) -> tuple[Hit, ...]:
-    """`rows` are the best chunk of each section, best first, all from `found`."""
+    """`rows` are the best chunk of each section, best first, all from `found`, so all of them passed the scope."""
     records = index.fetch(rows)
+    parents = index.section_texts(rows)
     at = np.searchsorted(found.rows, np.array(rows, np.int64))
     ranked_by = found.scores.get("evidence", found.scores["fused"])
     return tuple(
@@ -30,13 +31,14 @@ def make_hits(index: Index, rows: Sequence[int], found: Candidates) -> tuple[Hit
             end=record.end,
             section_start=record.section_start,
             section_end=record.section_end,
+            section_content=parent,
             kind=record.kind,
             score=float(ranked_by[position]),
             scores={stage: float(scores[position]) for stage, scores in found.scores.items()},
             also_in=index.aliases(record.doc_id),
             locator=_locator(record.locators, record.start),
         )
-        for rank, (record, position) in enumerate(zip(records, at, strict=True), start=1)
+        for rank, (record, parent, position) in enumerate(zip(records, parents, at, strict=True), start=1)
     )
 
 

@@ -41,8 +41,8 @@ def chunk(
     format: str = "markdown",
     **settings: object,
 ) -> DocumentChunks:
-    """Chunks by word counts; short sections stay apart unless `min_chars` says otherwise."""
-    chosen = ChunkingSettings(**{"min_chars": 0, **settings})
+    """Chunks by word counts; short sections stay apart unless `min_chars` or `section_min_tokens` says otherwise."""
+    chosen = ChunkingSettings(**{"min_chars": 0, "section_min_tokens": 0, **settings})
     made = source if isinstance(source, Document) else document(source, format=format)
     return chunk_document(made, chosen, WORDS, limit=limit, boilerplate=boilerplate)
 

@@ -1,7 +1,7 @@
 from rag_pipeline.chunking.blocks import Block, Part
 from rag_pipeline.chunking.garbage import Hole
 from rag_pipeline.chunking.sections import merge_short, runs_between
-from rag_pipeline_tests.chunking.support import assert_sound, chunk, document, paths, texts
+from rag_pipeline_tests.chunking.support import WORDS, assert_sound, chunk, document, paths, texts
 
 LONG = "word " * 20
 
@@ -56,6 +56,7 @@ def test_a_giant_paragraph_is_capped_evenly() -> None:
     assert len(made.sections) >= 14_000 * 6 // 512
     assert max(s.end - s.start for s in made.sections) < 512 * 8
     assert set(paths(made)) == {("A",)}
+    assert [e.rule for e in made.ledger] == ["section_capped"]
     assert_sound(source, made, limit=256)
 
 
@@ -82,3 +83,24 @@ def test_merging_needs_no_home_where_nothing_is_short() -> None:
     parts = [Part((), (Block(0, 4, "paragraph"),)), Part(((1, "B"),), (Block(5, 9, "paragraph"),))]
     assert merge_short(text, parts, min_chars=0) == [[parts[0]], [parts[1]]]
     assert merge_short(text, parts, min_chars=5) == [parts]
+
+
+SMALL = (
+    "# Top\n\nTwo words.\n\n## A\n\none two three four five six\n\n## B\n\none two three four five six seven eight\n"
+)
+
+
+def test_small_neighbours_are_packed_into_one_parent():
+    apart = chunk(SMALL)
+    packed = chunk(SMALL, section_min_tokens=10)
+    assert [s.headers[-1][1] for s in apart.sections] == ["Top", "A", "B"]
+    assert [(s.start, s.end) for s in packed.sections] == [
+        (apart.sections[0].start, apart.sections[1].end),
+        (apart.sections[2].start, apart.sections[2].end),
+    ]
+
+
+def test_packing_never_exceeds_the_cap():
+    made = chunk(SMALL, section_min_tokens=1000, section_tokens=16, child_tokens=16)
+    assert len(made.sections) > 1
+    assert all(WORDS.count(SMALL[s.start : s.end]) <= 16 for s in made.sections)

@@ -1,0 +1,155 @@
+"""A sentence-transformers model as one ONNX file, written once a fingerprint.
+
+The transformer alone is exported; pooling and unit length stay in the runtime, so the token states remain available.
+torch is imported here and nowhere on the query path.
+"""
+
+import logging
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rag_pipeline.durable import temporary_name
+from rag_pipeline.embedding.description import ModelDescription
+from rag_pipeline.embedding.exported import CARD, MODEL, TOKENIZER, read_exported, write_card
+from rag_pipeline.embedding.fingerprint import ModelIdentity, fingerprint
+from rag_pipeline.embedding.onnx_runtime import OnnxEmbedder
+from rag_pipeline.embedding.publish import publish_folder
+from rag_pipeline.embedding.quiet import quiet
+from rag_pipeline.errors import MissingExtra, ModelUnavailable
+
+OPSET = 17
+LEAST_COSINE = 0.9999
+EXPORTABLE = ({"Transformer", "Pooling"}, {"Transformer", "Pooling", "Normalize"})
+_OTHER = 'set runtime = "sentence-transformers" in [embedding]'
+# The texts that a wrong tokenizer, limit, pooling or traced shape gets wrong.
+_PROBES = (
+    "a",
+    "How do I rotate the API key of a service account?",
+    "Déjà VU: ÅNGSTRÖM straße Ⅷ",
+    "東京大学で自然言語処理を学ぶ。",
+    "def f(x):\n    return {k: v ** 2 for k, v in x.items()}  # 🙂",
+    "The limit cuts this text off. " * 200,
+)
+
+logger = logging.getLogger(__name__)
+
+
+def check_exportable(description: ModelDescription) -> None:
+    """Raises ModelUnavailable for a model that is more than a transformer with mean or cls pooling."""
+    if set(description.modules) not in EXPORTABLE or description.modules[0] != "Transformer":
+        raise ModelUnavailable(
+            f"the model in {description.folder} has the modules {', '.join(description.modules)}; onnxruntime runs "
+            f"Transformer, Pooling and Normalize only: {_OTHER}"
+        )
+    if description.pooling not in ("mean", "cls"):
+        raise ModelUnavailable(
+            f"the model in {description.folder} pools by {description.pooling!r}; onnxruntime does mean or cls: "
+            + _OTHER
+        )
+    if description.dimension is None or description.max_tokens is None:
+        raise ModelUnavailable(
+            f"the files in {description.folder} state no {'dimension' if description.dimension is None else 'limit'}; "
+            + _OTHER
+        )
+
+
+def export_model(description: ModelDescription, identity: ModelIdentity, *, model: str, models: Path) -> Path:
+    """Write `<models>/<fingerprint>/`; a folder that another process wrote meanwhile is as good.
+
+    Raises MissingExtra without torch, ModelUnavailable where the ONNX file's vectors differ from the model's own.
+    """
+    folder = models / fingerprint(identity)
+    models.mkdir(parents=True, exist_ok=True)
+    parent = temporary_name(folder)
+    partial = parent / folder.name
+    partial.mkdir(parents=True)
+    try:
+        _write(description, identity, model, partial)
+        publish_folder(partial, folder, last=CARD)
+    finally:
+        shutil.rmtree(parent, ignore_errors=True)
+    return folder
+
+
+def _write(description: ModelDescription, identity: ModelIdentity, model: str, folder: Path) -> None:
+    live = _load(description.folder)
+    found = (live.get_embedding_dimension(), live.max_seq_length)
+    if found != (identity.dimension, identity.max_tokens):
+        raise ModelUnavailable(
+            f"sentence-transformers gives {description.folder} (dimension, limit) {found}, its files say "
+            f"{(identity.dimension, identity.max_tokens)}; {_OTHER}"
+        )
+    try:
+        with quiet():
+            _export(live, folder / MODEL)
+    except Exception as error:
+        raise ModelUnavailable(f"{description.folder} can't be exported to ONNX ({error!r:.300}); {_OTHER}") from error
+    own = description.folder / TOKENIZER
+    if own.is_file():
+        shutil.copyfile(own, folder / TOKENIZER)
+    else:
+        live.tokenizer.backend_tokenizer.save(str(folder / TOKENIZER))
+    write_card(folder, model=model, identity=identity, files=(MODEL, TOKENIZER))
+    _compare(live, identity, OnnxEmbedder(read_exported(folder.parent, folder.name)))
+
+
+def _load(folder: Path) -> Any:
+    try:
+        import onnx  # noqa: F401  torch's exporter needs it and fails late without
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise MissingExtra(error.name or "sentence-transformers", "build") from None
+    with quiet():
+        # Eager attention gives the graph that onnxruntime's own optimizer knows best.
+        model = SentenceTransformer(str(folder), device="cpu", model_kwargs={"attn_implementation": "eager"})
+        return model.float().eval()
+
+
+def _export(live: Any, path: Path) -> None:
+    import torch
+
+    names = [n for n in live.tokenizer.model_input_names if n in ("input_ids", "attention_mask", "token_type_ids")]
+
+    class Encoder(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = live[0].auto_model
+
+        def forward(self, *values: Any) -> Any:
+            return self.inner(**dict(zip(names, values, strict=True)), return_dict=False)[0]
+
+    ids = torch.tensor([[5, 6, 7, 8, 9, 10, 11], [12, 13, 14, 15, 0, 0, 0]])
+    feed = {"input_ids": ids, "attention_mask": (ids > 0).long(), "token_type_ids": torch.zeros_like(ids)}
+    axes = {0: "batch", 1: "tokens"}
+    with torch.no_grad():
+        torch.onnx.export(
+            Encoder().eval(),
+            tuple(feed[n] for n in names),
+            str(path),
+            input_names=names,
+            output_names=["last_hidden_state"],
+            dynamic_axes=dict.fromkeys([*names, "last_hidden_state"], axes),
+            opset_version=OPSET,
+            dynamo=False,  # the newer exporter takes nine times as long and writes two files
+        )
+
+
+def _compare(live: Any, identity: ModelIdentity, embedder: OnnxEmbedder) -> None:
+    with quiet():
+        own = live.encode(
+            [identity.document_prefix + t for t in _PROBES],
+            prompt="",
+            normalize_embeddings=True,
+            show_progress_bar=False,
+        )
+    cosines = (own * embedder.embed(_PROBES)).sum(axis=1)
+    worst = int(np.argmin(cosines))
+    if not cosines[worst] >= LEAST_COSINE:
+        raise ModelUnavailable(
+            f"the exported model's vector of {_PROBES[worst][:40]!r} has cosine {cosines[worst]:.6f} with the "
+            f"original's, less than {LEAST_COSINE}; {_OTHER}"
+        )
+    logger.info("exported %s, least cosine with the original %.7f", embedder.model, cosines[worst])
