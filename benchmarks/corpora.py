@@ -65,9 +65,7 @@ def build(
     embedder = load_embedder(own.embedding, home.models)
     described = describe_embedder(embedder)
     snapshot = take_snapshot(own, paths)
-    chunked = chunk_corpus(
-        snapshot.folder, own.chunking, embedder.tokenizer, limit=embedder.max_tokens, paths=paths
-    )
+    chunked = chunk_corpus(snapshot.folder, own.chunking, embedder.tokenizer, limit=embedder.max_tokens, paths=paths)
     vectors = embed_corpus(chunked.folder, embedder, cache=home.embeddings(embedder.fingerprint), paths=paths)
     built = build_index(
         snapshot.folder, chunked.folder, vectors.folder, settings=own.index, embedder=described, builds=paths.builds

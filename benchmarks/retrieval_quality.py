@@ -1,19 +1,23 @@
 """Document-level quality of the strategies on the labelled corpora: a Markdown table.
 
-    python -m benchmarks.retrieval_quality [--corpus kubernetes-qa] [--home /tmp/bench] [--set chunking.child_tokens=150]
+    python -m benchmarks.retrieval_quality [--corpus kubernetes-qa] [--home /tmp/bench] \
+        [--set chunking.child_tokens=150]
 """
 
 import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.corpora import DATA, LABELLED, build, questions
-from rag_pipeline.evaluation.experiment import run_experiment
+from benchmarks.corpora import DATA, LABELLED, Built, build, questions
+from rag_pipeline.evaluation.eval_set import Query
+from rag_pipeline.evaluation.experiment import Retrieve, run_experiment
 from rag_pipeline.evaluation.resolve import resolve
 from rag_pipeline.evaluation.split import Half
 from rag_pipeline.evaluation.summary import summarise
 from rag_pipeline.paths import Home
 from rag_pipeline.retrieval.retrieve import retrieve_from
+from rag_pipeline.schema import RetrievalResult
 
 METRICS = ("document_ndcg_at_10", "document_recall_at_5", "document_mrr_at_10")
 # Documents are what the labels name, and one document can fill many sections of a ranking.
@@ -45,11 +49,7 @@ def main() -> None:
         )
         eval_set = questions(labelled)
         strategies = {
-            strategy: (
-                lambda query, strategy=strategy: retrieve_from(
-                    built.opened, query.text, models=built.home.models, strategy=strategy, top_k=SECTIONS, **override
-                )
-            )
+            strategy: asked(built, strategy, override)
             for strategy in arguments.strategy or ("bm25", "vector", "hybrid")
         }
         run = run_experiment(
@@ -67,11 +67,18 @@ def main() -> None:
             for kind, metrics in {"all": summary.metrics, **summary.by_tag}.items():
                 cells = [f"{metrics[m].value:.3f}" for m in METRICS]
                 n = metrics[METRICS[0]].n
-                print(
-                    f"| {name} | {kind} ({n}) | {strategy} | {' | '.join(cells)} | {latency.p50:.1f} | {latency.p95:.1f} "
-                    f"| {built.chunks} |",
-                    flush=True,
-                )
+                times = f"{latency.p50:.1f} | {latency.p95:.1f}"
+                row = f"| {name} | {kind} ({n}) | {strategy} | {' | '.join(cells)} | {times} | {built.chunks} |"
+                print(row, flush=True)
+
+
+def asked(built: Built, strategy: str, override: Mapping[str, object]) -> Retrieve:
+    def retrieve(query: Query) -> RetrievalResult:
+        return retrieve_from(
+            built.opened, query.text, models=built.home.models, strategy=strategy, top_k=SECTIONS, **override
+        )
+
+    return retrieve
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from rag_pipeline.errors import NoRelease
 from rag_pipeline.paths import CollectionPaths, Home
 from rag_pipeline.settings import Settings, load_settings
 
@@ -17,7 +18,10 @@ def collection_name(settings: Settings, given: str | None) -> str:
 
 
 def served_collection(settings: Settings, given: str | None) -> CollectionPaths:
-    """Paths of a collection that exists on disk. Raises UnknownName that lists those that do."""
-    from rag_pipeline.retrieval.reader import existing_collection
+    """Paths of a collection that exists on disk. Raises UnknownName that lists those that do, NoRelease without any."""
+    from rag_pipeline.retrieval.reader import collections, existing_collection
 
-    return existing_collection(Home(settings.home), collection_name(settings, given))
+    home = Home(settings.home)
+    if not collections(home):
+        raise NoRelease(f"nothing is indexed under {home.root} yet; run `rag-pipeline reindex`")
+    return existing_collection(home, collection_name(settings, given))

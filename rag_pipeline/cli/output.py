@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from rag_pipeline.schema import Hit, RetrievalResult, headers_json
+
+
+SHORT = 20
+WIDE = 160
+"""Columns where output goes to a file or another program."""
 
 
 def console() -> Console:
@@ -25,10 +31,12 @@ def print_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     table = Table(title=title, title_justify="left", title_style="bold", show_edge=False, pad_edge=False)
     for name in rows[0] if rows else ():
         numeric = all(isinstance(r[name], int | float) and not isinstance(r[name], bool) for r in rows)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        # Ids and numbers are copied from the terminal: they stay on one line, and prose gives way.
+        short = all(len(_cell(r[name])) <= SHORT for r in rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold", no_wrap=short)
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
-    Console(highlight=False).print(table)
+    Console(highlight=False, width=None if sys.stdout.isatty() else WIDE).print(table)
 
 
 def result_json(result: RetrievalResult) -> dict[str, Any]:

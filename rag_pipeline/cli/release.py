@@ -47,7 +47,7 @@ def list_command(collection: str | None, home: Path | None, config: Path | None,
                 "documents": row.documents,
                 "chunks": row.chunks,
                 "MB": None if row.bytes is None else round(row.bytes / 1e6, 1),
-                "created": row.created,
+                "created": row.created[:16].replace("T", " "),
             }
             for row in rows
         ],
@@ -180,12 +180,15 @@ def gc_command(
 def reproduce_command(
     release_id: str | None, collection: str | None, home: Path | None, config: Path | None, as_json: bool
 ) -> int:
-    """Recompute a release's keys, checksums and verdict from what is stored. Exits 1 where they differ."""
+    """Recompute a release's keys, checksums, evaluation and verdict from what is stored. Exits 1 where they differ."""
     from rag_pipeline.cli.output import print_json, print_table
+    from rag_pipeline.paths import Home
     from rag_pipeline.release.reproduce import reproduce
 
-    paths = served_collection(settings_for(config, home), collection)
-    report = reproduce(paths, release_id)
+    settings = settings_for(config, home)
+    paths = served_collection(settings, collection)
+    own = settings.collections.get(paths.root.name)
+    report = reproduce(paths, release_id, own=own, models=Home(settings.home).models)
     if as_json:
         print_json(report)
     else:

@@ -130,7 +130,7 @@ class Index:
         return [self._record(row, chunks[row], documents[int(self.layout.document[row])]) for row in rows]
 
     def section_texts(self, rows: Sequence[int]) -> list[str]:
-        """Source text of the section each chunk stands in, in the order of `rows`. The rows must have passed a scope."""
+        """Source text of the section around each chunk, in the order of `rows`. The rows must have passed a scope."""
         if not rows:
             return []
         documents = [int(self.layout.document[row]) for row in rows]
