@@ -13,7 +13,6 @@ from rich.table import Table
 
 from rag_pipeline.schema import Hit, RetrievalResult, headers_json
 
-
 SHORT = 20
 WIDE = 160
 """Columns where output goes to a file or another program."""

@@ -97,16 +97,18 @@ def _failure(result: dg.ExecuteInProcessResult, collection: str) -> RagPipelineE
 
 def _original(error: Any, user_failure: Any) -> RagPipelineError:
     message = user_failure.description if user_failure and user_failure.description else None
-    cause = error
+    cause = deepest = error
     while cause is not None:
+        deepest = cause
         kind = KINDS.get(cause.cls_name or "")
         if kind is not None:
-            # Dagster keeps an error as text; the class is found again by name, so that the exit code is the stage's.
-            found = RagPipelineError(message or cause.message.partition(": ")[2].strip())
-            found.exit_code = kind.exit_code
+            # Dagster keeps an error as text; the class is found again by its name, past constructors of their own.
+            found = kind.__new__(kind)
+            found.args = (message or cause.message.partition(": ")[2].strip(),)
             return found
         cause = cause.cause
-    return RagPipelineError(message or (error.message.strip() if error else "a step failed"))
+    told = deepest.message.strip() if deepest else "a step failed"
+    return RagPipelineError(f"{message or told} (not an expected fault: run it again with --verbose to see where)")
 
 
 def _report(result: dg.ExecuteInProcessResult, collection: str, seconds: float) -> ReindexReport:

@@ -72,7 +72,7 @@ def _not_withdrawn(paths: CollectionPaths, release_id: str) -> None:
     """Raises ReleaseRefused for a release that a rollback took out of service."""
     if rolled := withdrawn(read_history(paths)).get(release_id):
         raise ReleaseRefused(
-            f"release {release_id} was rolled back on {rolled.at} by {rolled.who}: {rolled.reason or 'no reason given'}; "
+            f"release {release_id} was rolled back on {rolled.at} by {rolled.who} ({rolled.reason}); "
             f'change sources or settings, or put it back: rag-pipeline release publish {release_id} --force "why"'
         )
 
