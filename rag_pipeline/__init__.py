@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rag_pipeline.retrieval.retrieve import retrieve
     from rag_pipeline.schema import Principal
+    from rag_pipeline.service import get_universal_rag
 
-__all__ = ["Principal", "retrieve"]
+__all__ = ["Principal", "get_universal_rag", "retrieve"]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,4 +20,8 @@ def __getattr__(name: str) -> Any:
         from rag_pipeline.schema import Principal
 
         return Principal
+    if name == "get_universal_rag":
+        from rag_pipeline.service import get_universal_rag
+
+        return get_universal_rag
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

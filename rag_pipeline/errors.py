@@ -14,7 +14,8 @@
     ├── TooManyFailures          13   more inputs failed than the collection allows
     ├── ReleaseRefused           14   a release that may not be published
     ├── InvalidEvalSet           15   questions or labels that can't be used, or two runs over different ones
-    └── StageFailed              16   an optional stage (language model, reranker) that could not run, in strict mode
+    ├── StageFailed              16   an optional stage (language model, reranker) that could not run, in strict mode
+    └── StorageUnavailable       17   a data directory that is full, read-only or not a folder
 
 A message ends with what to do next. The command line prints it as one line and exits with `exit_code`.
 """
@@ -81,6 +82,17 @@ class ReleaseRefused(RagPipelineError):
 
 class InvalidEvalSet(RagPipelineError):
     exit_code = 15
+
+
+class StorageUnavailable(RagPipelineError):
+    """The data directory can't be written or read: full, read-only, or not a folder."""
+
+    exit_code = 17
+
+    @classmethod
+    def of(cls, error: OSError) -> "StorageUnavailable":
+        place = f"{error.filename}: " if error.filename else ""
+        return cls(f"{place}{error.strerror or error}; free space, mend its permissions, or choose another --home")
 
 
 class StageFailed(RagPipelineError):

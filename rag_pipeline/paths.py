@@ -41,6 +41,10 @@ class CollectionPaths:
     def release(self, release_id: str) -> Path:
         return self.releases / release_id
 
+    def evaluation(self, release_id: str, eval_set_hash: str) -> Path:
+        """What a release did on one set of questions: questions.json, retrieval.json, latency.json, gate.json."""
+        return self.release(release_id) / "evaluations" / eval_set_hash[:20]
+
     @property
     def current(self) -> Path:
         """One line, the release in service; the only file that is ever changed."""
@@ -63,6 +67,11 @@ class CollectionPaths:
     @property
     def publish_lock(self) -> Path:
         return self.root / "publish.lock"
+
+    @property
+    def runs(self) -> Path:
+        """One folder a re-index that the API started: its state and its log."""
+        return self.root / "runs"
 
     @property
     def leases(self) -> Path:

@@ -156,6 +156,29 @@ class Hit:
     """Other documents with the same text."""
     locator: str | None = None
     """Page, cell or element for converted formats."""
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    """Where each stage of `scores` ranked it, from 1, among what that stage saw; filled where an explanation was asked
+    for. A leg that did not find it has no rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """What `[number]` refers to in a formatted context."""
+
+    number: int
+    section_id: str
+    doc_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """One document among the results, in rank order."""
+
+    doc_id: str
+    source: str
+    title: str
+    citations: tuple[int, ...]
+    """Numbers of its passages in the formatted context; empty where none found room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +195,16 @@ class RetrievalResult:
     markers: tuple[str, ...] = ()
     """Stages that could not run or were cut: "relevance=uncalibrated", "query=truncated", ..."""
     empty_reason: str | None = None
-    """Why `hits` is empty: "filter_empty", "no_match", "empty_index"; None when it isn't."""
+    """Why `hits` is empty: "filter_empty", "no_match", "empty_index", "below_min_relevance"; None when it isn't."""
+    cached: Mapping[str, int] = field(default_factory=dict)
+    """How many query vectors ("vector") and language model replies ("transform") came from a cache."""
+    context: str | None = None
+    """The preset that was used; what follows is filled only then."""
+    formatted_context: str | None = None
+    total_tokens: int | None = None
+    """Of `formatted_context`."""
+    citations: tuple[Citation, ...] = ()
+    sources: tuple[SourceDocument, ...] = ()
 
 
 def headers_json(headers: tuple[tuple[int, str], ...]) -> dict[str, str]:
@@ -213,3 +245,4 @@ class Release:
     default_strategy: str
     created: str
     calibration: Mapping[str, object] | None = None
+    contexts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

@@ -9,6 +9,7 @@ import difflib
 import os
 import re
 import tomllib
+import zoneinfo
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
@@ -20,11 +21,23 @@ from rag_pipeline.errors import InvalidSettings, UnknownName
 
 RESERVED_COLLECTIONS = frozenset({"models", "embeddings", "mlartifacts", "dagster"})
 T = TypeVar("T")
+CRON = re.compile(r"\s*(?:[\d*/,\-]+\s+){3}[\d*/,\-A-Za-z]+\s+[\d*/,\-A-Za-z]+\s*")
+BUNDLED = "bundled:agent_platform"
+"""Stands for the bundled corpus, or its questions, wherever the package lies."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        for key in data if isinstance(data, Mapping) else ():
+            if key not in cls.model_fields:
+                known = sorted(cls.model_fields)
+                raise ValueError(f"unknown key {str(key)!r}{suggestion(str(key), known)}; known: {', '.join(known)}")
+        return data
 
 
 class SourceSettings(Strict):
@@ -37,11 +50,18 @@ class SourceSettings(Strict):
     """Patterns of paths inside the folder; one without a slash (`*.md`) matches the name at any depth."""
     exclude: tuple[str, ...] = ()
 
+    @field_validator("path")
+    @classmethod
+    def _bundled(cls, value: str) -> str:
+        return str(bundled_corpus()) if value == BUNDLED else value
+
 
 class ChunkingSettings(Strict):
     chunker: str = "sections"
     section_tokens: Annotated[int, Field(ge=16)] = 512
     """Cap of a parent section."""
+    section_min_tokens: Annotated[int, Field(ge=0)] = 96
+    """Smaller sections are packed together with their neighbours, up to the cap."""
     child_tokens: Annotated[int, Field(ge=8)] = 200
     """Target size of a child."""
     child_overlap_tokens: Annotated[int, Field(ge=0)] = 0
@@ -94,8 +114,33 @@ class IndexSettings(Strict):
     hnsw_ef_search: Annotated[int, Field(ge=16)] = 256
 
 
+class RerankerSettings(Strict):
+    """Which model a reranker opens, and how long it may take; each reads what it knows."""
+
+    model: str = ""
+    """A model's name or a folder; "" = the reranker's own default."""
+    url: str = ""
+    """Where a FlashRank model is fetched from, or where a hosted reranker answers."""
+    sha256: str = ""
+    """Of what is fetched."""
+    download: bool = False
+    """Allow a cross-encoder or a FlashRank model to be downloaded."""
+    window: Annotated[int, Field(ge=16, le=512)] = 128
+    """Tokens around the hit that "maxsim" reads."""
+    seconds: Annotated[float, Field(gt=0, le=120)] = 5.0
+    """A query waits no longer; then the first stage's order stands, with a marker."""
+
+
 class StrategySettings(Strict):
     """How a query is answered."""
+
+    transform: str = "none"
+    """What is searched for besides the query: "template" (offline), or by a language model "rewrite", "hyde",
+    "multi_query", "decompose"."""
+    transform_weight: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    """Share of the variants together in the fused score; the query as it was asked has the rest."""
+    transform_seconds: Annotated[float, Field(gt=0, le=120)] = 8.0
+    """A query waits no longer for the language model."""
 
     vector_weight: Annotated[float, Field(ge=0, le=1)] = 0.6
     """1 = vector leg alone, 0 = BM25 leg alone."""
@@ -108,8 +153,49 @@ class StrategySettings(Strict):
     search: Literal["auto", "exact", "hnsw"] = "auto"
     exact_limit: Annotated[int, Field(ge=0)] = 100_000
     """`auto` searches exactly up to this many rows."""
+    reranker: str = "none"
+    """"maxsim", "lexical", "flashrank", "cross_encoder", "cohere", "voyage", "jina"."""
+    reranker_options: RerankerSettings = RerankerSettings()
+    rerank_candidates: Annotated[int, Field(ge=1, le=1000)] = 20
+    """Best sections that are reranked; the others stay behind them in their order."""
+    rerank_top: Annotated[int | None, Field(ge=1)] = None
+    """How many go on after reranking; None = all."""
+    rerank_weight: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """1 = the reranker alone, 0 = the first stage alone."""
+    min_relevance: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Floor on the calibrated probability; without a calibration it is skipped visibly."""
+    diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """1 - lambda of maximal marginal relevance; 0 = order by score alone."""
     top_k: Annotated[int, Field(ge=1, le=1000)] = 5
     """Sections returned."""
+    strict: bool = False
+    """A transform, reranker or floor that could not run is an error instead of a marker."""
+
+
+class ContextSettings(Strict):
+    """A preset for one kind of caller: how to search, and what to make of what was found."""
+
+    strategy: str = "hybrid"
+    vector_weight: Annotated[float | None, Field(ge=0, le=1)] = None
+    """In place of the strategy's; the keyword leg has the rest."""
+    expand: bool = False
+    """Search for more than the query: the strategy's transform, or "template" where it has none. False = no transform.
+    """
+    rerank: bool = False
+    """The strategy's reranker, or "maxsim" where it has none. False = no reranker."""
+    parents: bool = True
+    """Present whole sections, as far as the budget allows, instead of the chunks that were found."""
+    diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
+    min_relevance: Annotated[float | None, Field(ge=0, le=1)] = None
+    """In place of the strategy's."""
+    max_chunks: Annotated[int, Field(ge=1, le=1000)] = 5
+    max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] = 1500
+    """Of the whole formatted context."""
+    form: Literal["markdown", "json"] = "markdown"
+    tokenizer: str = ""
+    """A tokenizer.json that counts the budget; "" = the embedding model's own."""
+    strict: bool | None = None
+    """In place of the strategy's."""
 
 
 class GateSettings(Strict):
@@ -132,6 +218,31 @@ class GateSettings(Strict):
     resamples: Annotated[int, Field(ge=99)] = 9999
     """Of the bootstrap and of the randomisation test."""
     seed: int = 0
+    half: Literal["both", "held_out"] = "both"
+    """Which questions judge. The gate compares two releases whose settings are fixed, and all questions find smaller
+    losses than half of them; "held_out" where settings are tuned often, so that none is judged by what it was tuned on.
+    """
+    latency_p95_ms: Mapping[str, Annotated[float, Field(gt=0)]] = {"total": 500.0}
+    """Stage -> most milliseconds at the 95th percentile under the default strategy; a stage that didn't run is not
+    asked."""
+
+
+class PinnedQuery(Strict):
+    """A query whose answer a person knows; a release that answers it otherwise is stopped."""
+
+    query: Annotated[str, Field(min_length=1)]
+    expect: str = ""
+    """Text that stands in the found section; case doesn't matter."""
+    document: str = ""
+    """Document id of the found section, as a pattern ("sql/*")."""
+    within: Annotated[int, Field(ge=1, le=10)] = 1
+    """The expected section is among this many first ones."""
+
+    @model_validator(mode="after")
+    def _expects(self) -> "PinnedQuery":
+        if not self.expect and not self.document:
+            raise ValueError("say what to `expect`, in which `document`, or both")
+        return self
 
 
 class CollectionSettings(Strict):
@@ -154,6 +265,32 @@ class CollectionSettings(Strict):
     timezone: str = "UTC"
     watch: bool = False
     """Start the sensor that re-indexes when the sources changed."""
+    eval_set: str | None = None
+    """Folder of the questions that judge a release (eval_sets/README.md); None: probes made from the corpus itself."""
+    gate: GateSettings = GateSettings()
+    pinned: tuple[PinnedQuery, ...] = ()
+    """Asked of every release, together with those in the eval set's pinned.toml."""
+
+    @field_validator("eval_set")
+    @classmethod
+    def _bundled(cls, value: str | None) -> str | None:
+        return str(bundled_eval_set()) if value == BUNDLED else value
+
+    @field_validator("timezone")
+    @classmethod
+    def _zone(cls, value: str) -> str:
+        try:
+            zoneinfo.ZoneInfo(value)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(f"no time zone is called {value!r}; write one as Europe/Berlin, or UTC") from None
+        return value
+
+    @field_validator("reindex_cron")
+    @classmethod
+    def _cron(cls, value: str) -> str:
+        if not CRON.fullmatch(value):
+            raise ValueError(f"{value!r} is not a cron schedule; write five fields, as '0 2 * * *' for two at night")
+        return value
 
     @field_validator("sources")
     @classmethod
@@ -170,6 +307,7 @@ class Settings(Strict):
     collections: Mapping[str, CollectionSettings] = {}
     strategies: Mapping[str, StrategySettings] = {}
     default_strategy: str = "hybrid"
+    contexts: Mapping[str, ContextSettings] = {}
     serving: Mapping[str, Any] = {}
     """The server's table, read strictly by `rag_pipeline.serving.settings`."""
 
@@ -218,6 +356,11 @@ def bundled_corpus() -> Path:
     return inside if inside.is_dir() else package.parent / "eval_sets" / "agent_platform" / "corpus"
 
 
+def bundled_eval_set() -> Path:
+    """The questions about the bundled corpus; the folder that holds it."""
+    return bundled_corpus().parent
+
+
 def load_settings(path: Path | None = None, *, environ: Mapping[str, str] = os.environ) -> Settings:
     """Read the defaults and one settings file. Raises InvalidSettings naming the file and the field."""
     data = tomllib.loads(resources.files("rag_pipeline").joinpath("defaults.toml").read_text("utf-8"))
@@ -226,10 +369,6 @@ def load_settings(path: Path | None = None, *, environ: Mapping[str, str] = os.e
         data = _merged(data, _read_toml(file))
     if environ.get("RAG_PIPELINE_HOME"):
         data["home"] = environ["RAG_PIPELINE_HOME"]
-    for collection in data.get("collections", {}).values():
-        for source in collection.get("sources", ()) if isinstance(collection, dict) else ():
-            if isinstance(source, dict) and source.get("path") == "bundled:agent_platform":
-                source["path"] = str(bundled_corpus())
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
@@ -241,7 +380,8 @@ def explain(error: ValidationError, where: str) -> str:
     lines = []
     for problem in error.errors():
         field = ".".join(str(p) for p in problem["loc"])
-        lines.append(f"{field}: {problem['msg']}" if field else problem["msg"])
+        told = problem["msg"].removeprefix("Value error, ")
+        lines.append(f"{field}: {told}" if field else told)
     return f"{where}: " + "; ".join(lines)
 
 

@@ -42,6 +42,12 @@ def exported_models(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture(scope="session")
+def embedding_cache(request: pytest.FixtureRequest, exported_models: Path) -> Path:
+    """Vectors of earlier sessions, by content and model: a corpus that was embedded once is not embedded again."""
+    return Path(request.config.cache.mkdir(f"{exported_models.name}-embeddings"))
+
+
+@pytest.fixture(scope="session")
 def minilm(exported_models: Path) -> Embedder:
     """The real default model; for tests marked `model`."""
     from rag_pipeline.embedding.registry import load_embedder

@@ -19,6 +19,8 @@ LEAST_FREE_BYTES = 1_000_000_000
 EXTRAS = {
     "build": ("dagster", "langchain_text_splitters", "pyarrow", "sentence_transformers", "tree_sitter"),
     "formats": ("markitdown",),
+    "serve": ("fastapi", "prometheus_client", "uvicorn"),
+    "mcp": ("mcp",),
 }
 
 

@@ -4,11 +4,11 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
-from rag_pipeline.errors import RagPipelineError
+from rag_pipeline.errors import RagPipelineError, StorageUnavailable
 
 COMMANDS = {
     "demo": "Index the bundled corpus, publish it and answer the five product queries.",
@@ -17,6 +17,9 @@ COMMANDS = {
     "serve": "Serve the HTTP API and the playground page.",
     "mcp": "Serve retrieval to agents over the Model Context Protocol.",
     "release": "List, show, verify, roll back, collect and reproduce releases.",
+    "evalset": "Check the questions and labels of an eval set.",
+    "compare": "Compare retrieval strategies on an eval set.",
+    "diff": "Compare two releases question by question.",
     "doctor": "Check this installation and say what to do about each problem.",
 }
 
@@ -54,7 +57,7 @@ def cli() -> None:
     Data is kept in $RAG_PIPELINE_HOME (default ./data); settings come from $RAG_PIPELINE_CONFIG or ./rag_pipeline.toml.
     Exit codes: 0 done, 2 wrong usage, 3 settings, 4 source, 5 unknown name, 6 empty query, 7 nothing published,
     8 incompatible build, 9 corrupt build, 10 model unavailable, 11 missing extra, 12 busy, 13 too many failures,
-    14 release refused, 1 anything else.
+    14 release refused, 15 eval set, 16 stage failed (strict), 17 data directory unusable, 130 aborted, 1 anything else.
     """
 
 
@@ -63,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = list(sys.argv[1:] if argv is None else argv)
     try:
         outcome: Any = cli.main(args=args, standalone_mode=False)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("aborted", err=True)
         sys.exit(130)
     except click.ClickException as error:
@@ -72,11 +75,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     except RagPipelineError as error:
         report_error(error, as_json="--json" in args)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader of our output (head, less) went away; keep the interpreter's exit from writing to it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            _leave_quietly()
+        report_error(StorageUnavailable.of(error), as_json="--json" in args)
+        sys.exit(StorageUnavailable.exit_code)
     sys.exit(outcome if isinstance(outcome, int) else 0)
+
+
+def _leave_quietly() -> NoReturn:
+    """The reader of our output (head, less) went away; keep the interpreter's exit from writing to it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)
 
 
 def report_error(error: RagPipelineError, *, as_json: bool) -> None:

@@ -14,6 +14,8 @@ from rich.table import Table
 from rag_pipeline.schema import Hit, RetrievalResult, headers_json
 
 SHORT = 20
+STAGES = ("vector", "bm25", "original", "fused", "evidence", "rerank", "blended")
+"""Of an explanation, in the order they ran."""
 WIDE = 160
 """Columns where output goes to a file or another program."""
 
@@ -46,6 +48,14 @@ def result_json(result: RetrievalResult) -> dict[str, Any]:
         "strategy": result.strategy,
         "release": result.release_id,
         "build_key": result.build_key,
+        "context": result.context,
+        "formatted_context": result.formatted_context,
+        "total_tokens": result.total_tokens,
+        "citations": [{"number": c.number, "document": c.doc_id, "section": c.section_id} for c in result.citations],
+        "sources": [
+            {"document": s.doc_id, "source": s.source, "title": s.title, "citations": list(s.citations)}
+            for s in result.sources
+        ],
         "chunks": [hit_json(hit) for hit in result.hits],
         "empty_reason": result.empty_reason,
         "candidates": dict(result.candidates),
@@ -74,14 +84,34 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "kind": hit.kind,
         "score": hit.score,
         "scores": dict(hit.scores),
+        "ranks": dict(hit.ranks),
         "relevance_score": hit.relevance_score,
         "also_in": list(hit.also_in),
         "locator": hit.locator,
     }
 
 
+def explanation_rows(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    """`rank (score)` by stage for each hit; stages that ranked none of them are left out."""
+    stages = [stage for stage in STAGES if any(stage in hit.ranks for hit in hits)]
+    return [
+        {
+            "#": hit.rank,
+            "document": hit.doc_id,
+            **{s: f"{hit.ranks[s]} ({hit.scores[s]:.3f})" if s in hit.ranks else None for s in stages},
+            "relevance": None if hit.relevance_score is None else f"{hit.relevance_score:.2f}",
+        }
+        for hit in hits
+    ]
+
+
 def header_path(hit: Hit) -> str:
-    return " > ".join(title for _, title in hit.headers)
+    return visible(" > ".join(title for _, title in hit.headers))
+
+
+def visible(text: str) -> str:
+    """Control characters as `\\x1b`: a file's name or text must not steer the terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _cell(value: Any) -> str:
@@ -89,7 +119,7 @@ def _cell(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+    return f"{value:,.2f}" if isinstance(value, float) else visible(str(value))
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,9 @@ from rag_pipeline.schema import Principal, RetrievalResult
 @click.argument("text")
 @collection_option
 @click.option("-s", "--strategy", help="How to answer: hybrid, vector, bm25, or one of your settings.")
+@click.option("--context", help="A preset: chatbot, agent, search, workflow, context_engineering, or one of yours.")
 @click.option("-k", "--top-k", type=click.IntRange(1, 1000), help="Sections to return.")
+@click.option("--explain", is_flag=True, help="Say for each result how every stage ranked it.")
 @click.option(
     "-f",
     "--filter",
@@ -34,7 +36,9 @@ def command(
     text: str,
     collection: str | None,
     strategy: str | None,
+    context: str | None,
     top_k: int | None,
+    explain: bool,
     filters: tuple[str, ...],
     identity: str | None,
     groups: tuple[str, ...],
@@ -49,6 +53,7 @@ def command(
       rag-pipeline query "How does AgentFactory work?"
       rag-pipeline query "what encryption is used?" -f category=security
       rag-pipeline query "salary bands" --as maria --group people-ops --json
+      rag-pipeline query "rotate signing keys" --context agent
     """
     from rag_pipeline.cli.output import print_json, result_json
     from rag_pipeline.retrieval.retrieve import retrieve
@@ -56,14 +61,17 @@ def command(
     settings = settings_for(config, home)
     if groups and identity is None:
         raise click.UsageError("--group needs --as USER")
+    overrides: dict[str, Any] = {"top_k": top_k} if top_k is not None else {}
     result = retrieve(
         text,
         collection=collection_name(settings, collection),
         strategy=strategy,
+        context=context,
+        explain=explain,
         filters=parse_filters(filters) or None,
         principal=Principal(identity, groups) if identity is not None else None,
         home=settings.home,
-        **({"top_k": top_k} if top_k is not None else {}),
+        **overrides,
     )
     if as_json:
         print_json(result_json(result))
@@ -96,25 +104,34 @@ def parse_filters(given: tuple[str, ...]) -> dict[str, Any]:
 def print_result(result: RetrievalResult) -> None:
     from rich.markup import escape
 
-    from rag_pipeline.cli.output import console, header_path
+    from rag_pipeline.cli.output import console, explanation_rows, header_path, print_table, visible
 
     out = console()
     if not result.hits:
         out.print(f"nothing found ({result.empty_reason})")
-    for hit in result.hits:
-        out.print(f"[bold]{hit.rank}. {escape(hit.doc_id)}[/bold] [{hit.start}:{hit.end}]  score {hit.score:.3f}")
+    elif result.formatted_context is not None:
+        out.print(escape("\n".join(visible(line) for line in result.formatted_context.split("\n"))))
+    for hit in result.hits if result.formatted_context is None else ():
+        out.print(
+            f"[bold]{hit.rank}. {escape(visible(hit.doc_id))}[/bold] [{hit.start}:{hit.end}]  score {hit.score:.3f}"
+        )
         out.print(f"   {escape(header_path(hit))}", style="cyan")
         out.print(escape(_preview(hit.content)))
         out.print()
+    if result.hits and result.hits[0].ranks:
+        print_table("How every stage ranked it: rank (score)", explanation_rows(result.hits))
     total = result.timings_ms.get("total", 0.0)
     out.print(
         f"{len(result.hits)} sections by {result.strategy} in {total:.0f} ms, release {result.release_id}"
+        + (f", {result.total_tokens} tokens for {result.context}" if result.context else "")
         + (f" ({', '.join(result.markers)})" if result.markers else ""),
         style="dim",
     )
 
 
 def _preview(text: str, lines: int = 6, width: int = 160) -> str:
+    from rag_pipeline.cli.output import visible
+
     shown = [line[:width] for line in text.strip().splitlines() if line.strip()]
     more = "\n   ..." if len(shown) > lines else ""
-    return "\n".join(f"   {line}" for line in shown[:lines]) + more
+    return "\n".join(f"   {visible(line)}" for line in shown[:lines]) + more

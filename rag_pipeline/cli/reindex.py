@@ -8,7 +8,13 @@ import click
 from rag_pipeline.cli.context import collection_name, settings_for
 from rag_pipeline.cli.options import collection_option, config_option, home_option, json_option
 from rag_pipeline.errors import InvalidSettings
-from rag_pipeline.settings import CollectionSettings, Settings, SourceSettings, check_collection_name
+from rag_pipeline.settings import (
+    CollectionSettings,
+    Settings,
+    SourceSettings,
+    bundled_eval_set,
+    check_collection_name,
+)
 
 
 @click.command("reindex", short_help="Read, chunk, embed, build, verify and publish a collection.")
@@ -89,5 +95,7 @@ def with_sources(settings: Settings, name: str, sources: tuple[str, ...], *, all
         changed["sources"] = tuple(
             SourceSettings(path=source, name=prefix) for source, prefix in zip(sources, names, strict=True)
         )
+        if own.eval_set == str(bundled_eval_set()):
+            changed["eval_set"] = None  # those questions are about the bundled corpus
     own = own.model_copy(update=changed)
     return settings.model_copy(update={"collections": {**settings.collections, name: own}})

@@ -47,7 +47,7 @@ def list_command(collection: str | None, home: Path | None, config: Path | None,
                 "documents": row.documents,
                 "chunks": row.chunks,
                 "MB": None if row.bytes is None else round(row.bytes / 1e6, 1),
-                "created": row.created[:16].replace("T", " "),
+                "created": row.created[:16].replace("T", " ") if row.created else None,
             }
             for row in rows
         ],

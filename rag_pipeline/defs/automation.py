@@ -3,6 +3,7 @@
 import dagster as dg
 
 from rag_pipeline.defs.collection import CollectionDefs
+from rag_pipeline.defs.evaluation import LEADERBOARD, compare_job_name
 from rag_pipeline.defs.resources import DataDirectory
 from rag_pipeline.sources.fingerprint import sources_fingerprint
 
@@ -14,13 +15,22 @@ def job_name(collection: str) -> str:
 
 
 def automation_definitions(c: CollectionDefs) -> dg.Definitions:
+    everything = dg.AssetSelection.key_prefixes([c.name])
+    comparison = dg.AssetSelection.assets(c.key(LEADERBOARD))
     job = dg.define_asset_job(
         job_name(c.name),
-        selection=dg.AssetSelection.key_prefixes([c.name]),
+        selection=everything - comparison,
         # One process: one DuckDB writer, the model loaded once, no twenty seconds of imports a step.
         executor_def=dg.in_process_executor,
         tags=c.tags,
         description=f"Re-index {c.name!r}: read, chunk, embed, build, verify, publish.",
+    )
+    compare = dg.define_asset_job(
+        compare_job_name(c.name),
+        selection=comparison,
+        executor_def=dg.in_process_executor,
+        tags=c.tags,
+        description=f"Evaluate every strategy of the latest candidate of {c.name!r}.",
     )
     nightly = dg.ScheduleDefinition(
         name=f"{c.name}_nightly",
@@ -42,6 +52,7 @@ def automation_definitions(c: CollectionDefs) -> dg.Definitions:
         seen = sources_fingerprint(c.own, data=data.home.root)
         if seen == context.cursor:
             return dg.SkipReason("the sources are as they were")
-        return dg.SensorResult(run_requests=[dg.RunRequest(run_key=seen, tags=c.tags)], cursor=seen)
+        # No run key: Dagster never launches one twice, and sources can change back to what they were.
+        return dg.SensorResult(run_requests=[dg.RunRequest(tags=c.tags)], cursor=seen)
 
-    return dg.Definitions(jobs=[job], schedules=[nightly], sensors=[sources_changed])
+    return dg.Definitions(jobs=[job, compare], schedules=[nightly], sensors=[sources_changed])

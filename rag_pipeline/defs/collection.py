@@ -4,19 +4,22 @@ A collection is a key prefix, not a partition: a failed blocking check then stop
 and the bundled collection launches without a partition key.
 """
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import dagster as dg
 
-from rag_pipeline.errors import NoRelease, RagPipelineError
+from rag_pipeline.errors import NoRelease, RagPipelineError, StorageUnavailable
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.lock import build_lock
 from rag_pipeline.settings import CollectionSettings, Settings
 
 COLLECTION_TAG = "rag_pipeline/collection"
 LOCK_WAIT_SECONDS = 3600.0
+LASTING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EIO})
+"""Faults of the data directory that another try does not mend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,12 @@ class CollectionDefs:
                 yield
         except RagPipelineError as error:
             raise dg.Failure(description=str(error), allow_retries=False) from error
+        except OSError as error:
+            # Remote files fail with errors without a number of the system's; those may pass and are worth a retry.
+            if error.errno not in LASTING:
+                raise
+            lasting = StorageUnavailable.of(error)
+            raise dg.Failure(description=str(lasting), allow_retries=False) from lasting
 
 
 def latest(paths: CollectionPaths, what: str, *, made_by: str) -> str:

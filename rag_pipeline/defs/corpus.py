@@ -11,6 +11,7 @@ from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
 from rag_pipeline.durable import write_text
 from rag_pipeline.embedding.registry import load_embedder
+from rag_pipeline.release.retain import gc
 from rag_pipeline.sources import checks as source_checks
 from rag_pipeline.sources.snapshot import READER_VERSION, take_snapshot
 
@@ -25,13 +26,15 @@ def corpus_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asset
         code_version=str(READER_VERSION),
         pool=c.pool,
         tags=c.tags,
-        # Remote sources time out; errors that a retry can't mend are raised as Failure(allow_retries=False).
+        # Remote sources time out. What a retry can't mend is raised as Failure(allow_retries=False).
         retry_policy=dg.RetryPolicy(max_retries=2, delay=10, backoff=dg.Backoff.EXPONENTIAL),
     )
     def documents(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
         """Every source document after repair, with its metadata, and the ledger of what became of every input."""
         paths = data.collection(c.name)
         with c.writing(paths):
+            # Here and not after publishing alone: refused candidates would pile up night after night.
+            gc(paths, keep=c.own.keep_releases)
             before = paths.latest("snapshots")
             previous = paths.snapshot(before.read_text("utf-8").strip()) if before.is_file() else None
             info = take_snapshot(c.own, paths, previous=previous, progress=reporter(context))

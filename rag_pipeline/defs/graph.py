@@ -5,6 +5,7 @@ import dagster as dg
 from rag_pipeline.defs.automation import automation_definitions
 from rag_pipeline.defs.collection import CollectionDefs
 from rag_pipeline.defs.corpus import corpus_definitions
+from rag_pipeline.defs.evaluation import evaluation_definitions
 from rag_pipeline.defs.index import index_definitions
 from rag_pipeline.defs.release import release_definitions
 from rag_pipeline.defs.resources import DataDirectory
@@ -19,7 +20,7 @@ def all_definitions(settings: Settings) -> dg.Definitions:
 
 
 def collection_definitions(c: CollectionDefs) -> dg.Definitions:
-    parts = [*corpus_definitions(c), *index_definitions(c), *release_definitions(c)]
+    parts = [*corpus_definitions(c), *index_definitions(c), *release_definitions(c), *evaluation_definitions(c)]
     return dg.Definitions.merge(
         dg.Definitions(
             assets=[p for p in parts if not isinstance(p, dg.AssetChecksDefinition)],

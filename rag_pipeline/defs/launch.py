@@ -11,9 +11,13 @@ from typing import Any
 import dagster as dg
 
 from rag_pipeline.defs.automation import job_name
+from rag_pipeline.defs.collection import LOCK_WAIT_SECONDS
 from rag_pipeline.defs.graph import all_definitions
+from rag_pipeline.defs.preflight import check_collection
 from rag_pipeline.defs.progress import listening
-from rag_pipeline.errors import RagPipelineError, ReleaseRefused
+from rag_pipeline.errors import RagPipelineError, ReleaseRefused, StorageUnavailable
+from rag_pipeline.paths import Home
+from rag_pipeline.release.lock import build_lock
 from rag_pipeline.schema import Progress
 from rag_pipeline.settings import Settings
 
@@ -58,16 +62,28 @@ def reindex(
     Raises the error a stage raised, and ReleaseRefused when a blocking check failed. What is served does not change
     unless the whole run succeeds.
     """
-    settings.collection(collection)
-    job = all_definitions(settings).resolve_job_def(job_name(collection))
+    check_collection(settings, collection)
+    # One collection's definitions: a slip in another's settings must not stop this one.
+    alone = settings.model_copy(update={"collections": {collection: settings.collection(collection)}})
+    job = all_definitions(alone).resolve_job_def(job_name(collection))
+    paths = Home(settings.home).collection(collection)
     started = time.perf_counter()
-    with listening(progress), _instance() as instance:
+    # The lock is taken here too, where waiting for it can be said, and held until the report is made.
+    with listening(progress), _storage(), build_lock(paths, wait_seconds=LOCK_WAIT_SECONDS), _instance() as instance:
         result = job.execute_in_process(
             instance=instance, run_config=None if verbose else dict(QUIET), raise_on_error=False
         )
     if not result.success:
         raise _failure(result, collection)
     return _report(result, collection, time.perf_counter() - started)
+
+
+@contextmanager
+def _storage() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageUnavailable.of(error) from error
 
 
 @contextmanager
@@ -90,6 +106,8 @@ def _failure(result: dg.ExecuteInProcessResult, collection: str) -> RagPipelineE
             f"{collection}: check {check.check_name!r} failed: {check.description} (what is served did not change)"
         )
     for event in result.all_events:
+        if event.is_step_failure and "Interrupted" in str(event.step_failure_data.error):
+            raise KeyboardInterrupt
         if event.is_step_failure:
             return _original(event.step_failure_data.error, event.step_failure_data.user_failure_data)
     return RagPipelineError(f"{collection}: the run failed without naming a step; run it again with --verbose")

@@ -1,17 +1,24 @@
 """Assets `candidate_release`, `gate_verdict` and `published_release`: what would be served, may it be, and is it."""
 
+import json
+from pathlib import Path
+
 import dagster as dg
 
 from rag_pipeline.defs.collection import CollectionDefs, latest
 from rag_pipeline.defs.convert import check_result, table
+from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
 from rag_pipeline.durable import write_text
+from rag_pipeline.evaluation.gate_rows import comparison_rows, tag_change_rows
+from rag_pipeline.evaluation.side_by_side import WorseQuestion
 from rag_pipeline.index.manifest import read_manifest
-from rag_pipeline.release.create import create_release
+from rag_pipeline.release.calibrate import calibrate_candidate
+from rag_pipeline.release.candidate_checks import candidate_checks
+from rag_pipeline.release.create import create_release, draft_release
+from rag_pipeline.release.judge import judge_candidate
 from rag_pipeline.release.publish import publish
 from rag_pipeline.release.retain import gc
-from rag_pipeline.release.structural import structural_checks
-from rag_pipeline.release.verdict import record_structural_verdict
 from rag_pipeline.release.verify import served_release_verifies
 
 GROUP = "release"
@@ -32,12 +39,17 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
         paths = data.collection(c.name)
         with c.writing(paths):
             build_key = latest(paths, "candidate_build", made_by="candidate_index")
+            embedder = read_manifest(paths.build(build_key)).embedder
+            draft = draft_release(collection=c.name, build_key=build_key, embedder=embedder, settings=c.settings)
+            labels = Path(c.own.eval_set) if c.own.eval_set else None
+            calibration = calibrate_candidate(paths, draft, labels, models=data.home.models)
             release = create_release(
                 paths,
                 collection=c.name,
                 build_key=build_key,
-                embedder=read_manifest(paths.build(build_key)).embedder,
+                embedder=embedder,
                 settings=c.settings,
+                calibration=calibration,
             )
             write_text(paths.latest("candidate_release"), release.release_id)
         return dg.MaterializeResult(
@@ -47,37 +59,46 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
                 "build_key": release.build_key,
                 "default_strategy": release.default_strategy,
                 "strategies": table([{"strategy": n, **_cells(s)} for n, s in release.strategies.items()]),
+                "calibration_error_held_out": json.dumps(calibration["held_out_ece"]) if calibration else "no labels",
             },
         )
 
     @dg.asset(
         key=c.key("gate_verdict"),
-        deps=[candidate_release],
+        deps=[c.key("retrieval_quality"), c.key("latency")],
         group_name=GROUP,
         kinds={"python"},
         pool=c.pool,
         tags=c.tags,
-        code_version="1",
+        code_version="2",
     )
-    def gate_verdict(data: DataDirectory) -> dg.MaterializeResult:
-        """Whether exactly this release may replace exactly the one in service. Judged on structural checks."""
+    def gate_verdict(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
+        """Whether exactly this release may replace exactly the one in service: structure, answers, speed, quality."""
         paths = data.collection(c.name)
+        models = data.home.models
         with c.writing(paths):
             release_id = latest(paths, "candidate_release", made_by="candidate_release")
-            verdict = record_structural_verdict(paths, release_id, structural_checks(paths, release_id, c.own))
+            checks = candidate_checks(paths, release_id, c.own, models=models)
+            judged = judge_candidate(paths, release_id, c.own, models=models, checks=checks, progress=reporter(context))
+        verdict = judged.verdict
         return dg.MaterializeResult(
             metadata={
                 "decision": verdict.decision,
                 "reason": verdict.reason,
                 "release": verdict.release_id,
                 "baseline": verdict.baseline or "none",
+                "eval_set_hash": verdict.eval_set_hash or "none",
                 "checks": table([{"check": name, "passed": ok} for name, ok in verdict.checks.items()]),
+                "comparisons": table(comparison_rows(judged.gate) if judged.gate else []),
+                "tags": table(tag_change_rows(judged.gate) if judged.gate else []),
+                "questions_that_got_worse": table([_worse_cells(w) for w in judged.worse]),
+                "not_measured": "; ".join(judged.notes) or "none",
             }
         )
 
     @dg.asset(
         key=c.key("published_release"),
-        deps=[gate_verdict],
+        deps=[c.key("gate_verdict")],
         group_name=GROUP,
         kinds={"duckdb"},
         pool=c.pool,
@@ -114,3 +135,13 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
 def _cells(strategy: object) -> dict[str, str | int | float | bool | None]:
     assert isinstance(strategy, dict)
     return {k: v if isinstance(v, str | int | float | bool) else str(v) for k, v in strategy.items()}
+
+
+def _worse_cells(worse: WorseQuestion) -> dict[str, str | int | float | bool | None]:
+    return {
+        "question": worse.text,
+        "before": worse.before,
+        "after": worse.after,
+        "in service": "\n".join(worse.ranking_before),
+        "candidate": "\n".join(worse.ranking_after),
+    }

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
-from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
+from rag_pipeline.arrays import new_array
 from rag_pipeline.durable import temporary_name, write_json
 from rag_pipeline.embedding.cache import BLOCK, Keys, VectorCache
 from rag_pipeline.embedding.publish import publish_folder
@@ -104,7 +104,7 @@ def _write_array(path: Path, store: VectorCache, keys: Keys) -> None:
     if not len(keys):
         np.save(path, np.zeros((0, store.dimension), np.float32))  # nothing can't be mapped
         return
-    out = open_memmap(path, mode="w+", dtype=np.float32, shape=(len(keys), store.dimension))
+    out = new_array(path, dtype=np.float32, shape=(len(keys), store.dimension))
     for first in range(0, len(keys), BLOCK):
         out[first : first + BLOCK] = store.get_many(keys[first : first + BLOCK])
     out.flush()

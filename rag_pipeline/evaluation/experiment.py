@@ -6,7 +6,7 @@ comparison.py. Rankings and scores depend on the build and the questions alone; 
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rag_pipeline.evaluation.eval_set import UNANSWERABLE, EvalSet, Query
@@ -76,6 +76,8 @@ class Experiment:
     """By strategy; every question of the half once, in the order of the eval set."""
     warm_up: int
     """Calls before the first measured one."""
+    code: str = ""
+    """Fingerprint of the code that answered and scored; two experiments of other code are not compared."""
 
 
 def run_experiment(
@@ -87,6 +89,7 @@ def run_experiment(
     release_id: str,
     build_key: str,
     warm_up: int = 3,
+    code: str = "",
 ) -> Experiment:
     """Every question of `half` through every strategy, one after the other.
 
@@ -113,7 +116,19 @@ def run_experiment(
         build_key=build_key,
         runs=runs,
         warm_up=warmed,
+        code=code,
     )
+
+
+def of_half(experiment: Experiment, eval_set: EvalSet, half: Half) -> Experiment:
+    """The part of an experiment over both halves that belongs to one of them."""
+    if half is experiment.half:
+        return experiment
+    if experiment.half is not Half.BOTH:
+        raise ValueError(f"an experiment over the {experiment.half.value} half holds no other")
+    kept = {query.id for query in select(eval_set, half).queries}
+    runs = {name: tuple(q for q in run if q.query_id in kept) for name, run in experiment.runs.items()}
+    return replace(experiment, half=half, runs=runs)
 
 
 def _run(retrieve: Retrieve, query: Query, *, relevance: Relevance | None, release_id: str) -> QueryRun:

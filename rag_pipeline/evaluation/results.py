@@ -38,6 +38,19 @@ def read_gate_verdict(folder: Path, *, name: str = "gate") -> GateVerdict:
     return _read(folder, name, _VERDICT)
 
 
+def write_value(folder: Path, name: str, value: object) -> Path:
+    """Any frozen value as `folder/<name>.json`."""
+    return _write(folder, name, TypeAdapter(type(value)).dump_python(value, mode="json"))
+
+
+def read_value(folder: Path, name: str, kind: type[T]) -> T | None:
+    """The stored value, None where there is none or it is not of that kind."""
+    try:
+        return _read(folder, name, TypeAdapter(kind))
+    except CorruptBuild:
+        return None
+
+
 def _write(folder: Path, name: str, value: object) -> Path:
     file = _file(folder, name)
     folder.mkdir(parents=True, exist_ok=True)

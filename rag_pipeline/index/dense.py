@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
+from rag_pipeline.arrays import new_array
 from rag_pipeline.errors import IncompatibleBuild, InvalidSource
 from rag_pipeline.index.files import VECTORS
 
@@ -52,7 +52,7 @@ def write_vectors(path: Path, vectors: Vectors, order: NDArray[np.int64]) -> Ite
     if not len(order):
         np.save(path, np.zeros((0, vectors.shape[1]), np.float32))
         return
-    out = open_memmap(path, mode="w+", dtype=np.float32, shape=(len(order), vectors.shape[1]))
+    out = new_array(path, dtype=np.float32, shape=(len(order), vectors.shape[1]))
     for first in range(0, len(order), BATCH):
         batch = np.ascontiguousarray(vectors[order[first : first + BATCH]], np.float32)
         if (bad := unsearchable(batch)).any():

@@ -12,9 +12,9 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pyarrow as pa
-from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
+from rag_pipeline.arrays import new_array
 from rag_pipeline.errors import InvalidSource
 from rag_pipeline.index.files import POSTINGS
 from rag_pipeline.index.indexed_text import indexed_text
@@ -57,8 +57,8 @@ def write_postings(connection: duckdb.DuckDBPyConnection, folder: Path, *, k1: f
         _save(folder, "weights", np.zeros(0, np.float32))
         return 0, 0
     chunks, average = connection.execute(SELECT_STATS).fetchall()[0]
-    rows = open_memmap(folder / POSTINGS / "rows.npy", mode="w+", dtype=np.int32, shape=(total,))
-    weights = open_memmap(folder / POSTINGS / "weights.npy", mode="w+", dtype=np.float32, shape=(total,))
+    rows = new_array(folder / POSTINGS / "rows.npy", dtype=np.int32, shape=(total,))
+    weights = new_array(folder / POSTINGS / "weights.npy", dtype=np.float32, shape=(total,))
     done = 0
     for batch in connection.execute(SELECT_POSTINGS).to_arrow_reader(POSTINGS_BATCH):
         row, tf, length, df = (

@@ -110,7 +110,7 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
             found = "is missing" if size < 0 else f"has {size} bytes"
             raise CorruptBuild(
                 f"{folder / name}: {found}, the manifest says {entry.size};"
-                " run `rag-pipeline verify`, then roll back or re-index"
+                " run `rag-pipeline release verify`, then roll back or re-index"
             )
     log = folder / WRITE_AHEAD_LOG
     if log.exists():

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from rag_pipeline.durable import fsync_folder, temporary_name, write_text
 from rag_pipeline.errors import CorruptBuild, IncompatibleBuild
@@ -9,10 +10,13 @@ from rag_pipeline.index.lease import hold
 from rag_pipeline.index.manifest import read_manifest
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.clock import now
+from rag_pipeline.release.configurations import configuration_rows, write_configurations
 from rag_pipeline.release.lock import publish_lock
+from rag_pipeline.reranking.registry import RERANKERS
 from rag_pipeline.retrieval.release_file import EMBEDDER, read_release, release_id, write_release
+from rag_pipeline.retrieval.transforms.registry import TRANSFORMS
 from rag_pipeline.schema import Release
-from rag_pipeline.settings import Settings
+from rag_pipeline.settings import Settings, pick
 
 
 def create_release(
@@ -27,17 +31,12 @@ def create_release(
 ) -> Release:
     """Write `releases/<id>/release.json` and name it the latest candidate; the same content again changes nothing.
 
-    `embedder` may hold more than the keys a release keeps. Raises UnknownName for a default strategy that is not
-    defined, CorruptBuild where the build is missing, IncompatibleBuild where it was made by another model, BuildBusy.
+    `embedder` may hold more than the keys a release keeps. Raises UnknownName for a default strategy, or a transform,
+    reranker or strategy of a context, that is not defined, CorruptBuild where the build is missing, IncompatibleBuild
+    where it was made by another model, BuildBusy.
     """
-    settings.strategy(settings.default_strategy)
-    release = _release(
-        collection=collection,
-        build_key=build_key,
-        embedder={key: embedder[key] for key in EMBEDDER},
-        strategies={name: strategy.model_dump(mode="json") for name, strategy in settings.strategies.items()},
-        default_strategy=settings.default_strategy,
-        calibration=calibration,
+    release = draft_release(
+        collection=collection, build_key=build_key, embedder=embedder, settings=settings, calibration=calibration
     )
     with publish_lock(paths, wait_seconds=wait_seconds):  # gc must not take the build away in between
         _check_model(paths, release)
@@ -48,7 +47,33 @@ def create_release(
     return stored
 
 
-def _release(**content: object) -> Release:
+def draft_release(
+    *,
+    collection: str,
+    build_key: str,
+    embedder: Mapping[str, str | int],
+    settings: Settings,
+    calibration: Mapping[str, object] | None = None,
+) -> Release:
+    """The release that `create_release` would write, nowhere written yet. Raises UnknownName as it does."""
+    settings.strategy(settings.default_strategy)
+    for strategy in settings.strategies.values():
+        pick(TRANSFORMS, strategy.transform, "transform")
+        pick({"none": None, **RERANKERS}, strategy.reranker, "reranker")
+    release = _release(
+        collection=collection,
+        build_key=build_key,
+        embedder={key: embedder[key] for key in EMBEDDER},
+        strategies={name: strategy.model_dump(mode="json") for name, strategy in settings.strategies.items()},
+        default_strategy=settings.default_strategy,
+        contexts={name: context.model_dump(mode="json") for name, context in settings.contexts.items()},
+        calibration=calibration,
+    )
+    configuration_rows(release)
+    return release
+
+
+def _release(**content: Any) -> Release:
     plain = json.loads(json.dumps(content, allow_nan=False))  # so that what is returned equals what is read back
     return Release(release_id=release_id(**plain), created=now(), **plain)
 
@@ -72,9 +97,11 @@ def _store(paths: CollectionPaths, release: Release) -> Release:
             return read_release(folder)
         except CorruptBuild:
             write_release(folder, release)  # its content is known: the id is its hash
+            write_configurations(folder, release)
             return release
     partial = temporary_name(folder)
     write_release(partial, release)
+    write_configurations(partial, release)
     partial.rename(folder)
     fsync_folder(folder.parent)
     return release

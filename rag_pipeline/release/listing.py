@@ -86,6 +86,7 @@ def describe(
         "embedder": dict(release.embedder),
         "strategies": {name: dict(strategy) for name, strategy in release.strategies.items()},
         "default_strategy": release.default_strategy,
+        "contexts": {name: dict(context) for name, context in release.contexts.items()},
         "calibration": release.calibration,
         "verdict": {"decision": verdict, "reason": why},
         "history": [asdict(change) for change in read_history(paths) if change.release_id == chosen],

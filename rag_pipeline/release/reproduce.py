@@ -1,29 +1,22 @@
 """Doing again what a release records about itself, and comparing: its hashes, its files and its verdict. Reads only."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from rag_pipeline.errors import CorruptBuild, IncompatibleBuild, ReleaseRefused
 from rag_pipeline.index.build_key import INDEX_VERSION, build_key
 from rag_pipeline.index.manifest import Manifest, read_manifest
 from rag_pipeline.index.verify import verify_build
 from rag_pipeline.paths import CollectionPaths
+from rag_pipeline.release.reproduce_quality import reproduce_quality
+from rag_pipeline.release.reproduced import Comparison
 from rag_pipeline.release.stored import load_release
 from rag_pipeline.release.structural import structural_checks
-from rag_pipeline.release.verdict import Verdict, read_verdict, structural_verdict
+from rag_pipeline.release.verdict import QUALITY, Verdict, read_verdict, structural_verdict
 from rag_pipeline.release.verify import VerifyBuild, in_service
 from rag_pipeline.retrieval.release_file import content_id
 from rag_pipeline.schema import Release
 from rag_pipeline.settings import CollectionSettings, IndexSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    name: str
-    recorded: str
-    recomputed: str
-    same: bool | None
-    """None where it can't be done again here; `note` says why."""
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +26,7 @@ class Reproduction:
     same: bool
     """Nothing that could be done again came out differently."""
     has_quality: bool
-    """Whether the verdict rests on an evaluation, which this does not run."""
+    """Whether the verdict rests on an evaluation."""
     message: str
 
 
@@ -42,11 +35,13 @@ def reproduce(
     release_id: str | None = None,
     *,
     own: CollectionSettings | None = None,
+    models: Path | None = None,
     verify: VerifyBuild = verify_build,
 ) -> Reproduction:
-    """Recompute a release's id, its build's key and checksums and its structural verdict; None = the one in service.
+    """Recompute a release's id, its build's key and checksums, its verdict and the evaluation that it rests on.
 
-    `own` says whether an empty index is allowed; the defaults where None. Raises UnknownName, NoRelease.
+    `release_id` None: the one in service. `own` says whether an empty index is allowed; the defaults where None.
+    `models`: the folder of exported models; without it the evaluation is not run. Raises UnknownName, NoRelease.
     """
     chosen = release_id or in_service(paths)
     comparisons: list[Comparison] = []
@@ -60,9 +55,12 @@ def reproduce(
         comparisons += _build(paths, release, verify)
         verdict, compared = _verdict(paths, chosen, own or CollectionSettings(), verify)
         comparisons += compared
-        quality = verdict is not None and verdict.eval_set_hash is not None
+        if verdict is not None and verdict.eval_set_hash is not None:
+            quality = True
+            comparisons += reproduce_quality(paths, verdict, models=models) if models else []
+    message = _message(chosen, comparisons, quality, run=models is not None)
     same = all(c.same is not False for c in comparisons)
-    return Reproduction(chosen, tuple(comparisons), same, quality, _message(chosen, comparisons, quality))
+    return Reproduction(chosen, tuple(comparisons), same, quality, message)
 
 
 def _build(paths: CollectionPaths, release: Release, verify: VerifyBuild) -> list[Comparison]:
@@ -116,6 +114,7 @@ def _verdict(
         if name in checks
         else Comparison(f"check {name}", _word(passed), "", None, "not one of the checks that can be run again here")
         for name, passed in verdict.checks.items()
+        if not name.startswith(QUALITY)  # the gate's decision speaks for them
     ]
     if all(name in checks for name in verdict.checks) and verdict.eval_set_hash is None:
         again = structural_verdict(
@@ -123,7 +122,7 @@ def _verdict(
         )
         compared.append(_compare("decision", verdict.decision, again.decision, again.reason))
     else:
-        note = "it rests on more than the structural checks; evaluate the release again to compare it"
+        note = "it rests on more than the structural checks"
         compared.append(Comparison("decision", verdict.decision, "", None, note))
     return verdict, compared
 
@@ -136,13 +135,11 @@ def _word(passed: bool) -> str:
     return "passed" if passed else "failed"
 
 
-def _message(release_id: str, comparisons: list[Comparison], quality: bool) -> str:
+def _message(release_id: str, comparisons: list[Comparison], quality: bool, *, run: bool) -> str:
     done = [c for c in comparisons if c.same is not None]
     differ = [c.name for c in done if not c.same]
     verb = f"does not reproduce ({', '.join(differ)} differ)" if differ else "reproduces"
-    rest = (
-        "its quality was evaluated too, which is not run here"
-        if quality
-        else "it has no quality evaluation to reproduce, only structural checks"
-    )
+    rest = "it has no quality evaluation to reproduce, only structural checks"
+    if quality:
+        rest = "its evaluation was run again" if run else "its quality was evaluated too, which is not run here"
     return f"release {release_id} {verb}: {len(done) - len(differ)} of {len(done)} comparisons agree; {rest}"

@@ -17,6 +17,8 @@ from rag_pipeline.release.clock import now
 from rag_pipeline.retrieval.release_file import read_current, read_strict_json
 
 FILE = "verdict.json"
+QUALITY = "quality_"
+"""Prefix of the checks that rest on an evaluation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from rag_pipeline.errors import CorruptBuild, IncompatibleBuild, NoRelease, RagP
 from rag_pipeline.index.manifest import read_manifest
 from rag_pipeline.index.verify import Problem, verify_build
 from rag_pipeline.paths import CollectionPaths
+from rag_pipeline.release.configurations import configuration_rows
 from rag_pipeline.release.stored import load_release
 from rag_pipeline.retrieval.release_file import read_current
 from rag_pipeline.schema import Release
@@ -121,6 +122,10 @@ def _strategies(release: Release) -> CheckResult:
             StrategySettings.model_validate(strategy)
         except ValidationError as error:
             return CheckResult(False, explain(error, f"strategy {name}") + "; create the release again")
+    try:
+        configuration_rows(release)
+    except RagPipelineError as error:
+        return CheckResult(False, f"{error}; create the release again")
     return CheckResult(
         True, f"{len(release.strategies)} strategies can be read", {"strategies": len(release.strategies)}
     )

@@ -1,10 +1,10 @@
 """Candidates of both legs, each scored by both: a chunk that only one leg found is not punished for it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.dense import cosines, nearest
@@ -12,6 +12,7 @@ from rag_pipeline.retrieval.fusion import FUSIONS, Leg
 from rag_pipeline.retrieval.lexical import bm25
 from rag_pipeline.retrieval.rank import Rows, Scores, comparable
 from rag_pipeline.retrieval.scope import Mask
+from rag_pipeline.retrieval.searches import Search
 from rag_pipeline.settings import StrategySettings
 
 
@@ -20,52 +21,78 @@ class Candidates:
     rows: Rows
     """Ascending."""
     scores: dict[str, Scores]
-    """"vector", "bm25" of the legs that ran, and "fused"; (candidates,) each."""
+    """"vector", "bm25" of the legs that ran, for the query as it was asked; "original", its fused score, where there
+    are variants; "fused". (candidates,) each."""
     found: dict[str, int]
-    """How many each leg found."""
+    """How many each leg found, by all searches together."""
     markers: tuple[str, ...]
     seconds: dict[str, float]
 
 
-def union_candidates(
-    index: Index, text: str, vector: NDArray[np.float32] | None, *, mask: Mask, strategy: StrategySettings
-) -> Candidates:
-    """`vector` is None where the strategy has no vector leg. A single leg's scores stay as they are."""
-    found: dict[str, Rows] = {}
+def union_candidates(index: Index, searches: Sequence[Search], *, mask: Mask, strategy: StrategySettings) -> Candidates:
+    """Every leg of every search scores the union of what all of them found. One leg of one search stays as it is."""
+    found: dict[str, list[Rows]] = {}
     seconds: dict[str, float] = {}
-    markers: tuple[str, ...] = ()
-    all_bm25: Scores | None = None
-    if vector is not None:
-        started = perf_counter()
-        found["vector"], more = nearest(
-            index,
-            vector,
-            mask=mask,
-            limit=strategy.candidates,
-            search=strategy.search,
-            exact_limit=strategy.exact_limit,
-        )
-        seconds["vector"] = perf_counter() - started
-        markers += more
-    if strategy.vector_weight < 1:
-        started = perf_counter()
-        found["bm25"], all_bm25, more = bm25(index, text, mask=mask, limit=strategy.candidates)
-        seconds["bm25"] = perf_counter() - started
-        markers += more
+    markers: list[str] = []
+    all_bm25: list[Scores | None] = []
+    for search in searches:
+        if search.vector is not None:
+            started = perf_counter()
+            rows, more = nearest(
+                index,
+                search.vector,
+                mask=mask,
+                limit=strategy.candidates,
+                search=strategy.search,
+                exact_limit=strategy.exact_limit,
+            )
+            found.setdefault("vector", []).append(rows)
+            markers += more
+            seconds["vector"] = seconds.get("vector", 0.0) + perf_counter() - started
+        scores = None
+        if search.lexical:
+            started = perf_counter()
+            rows, scores, more = bm25(index, search.text, mask=mask, limit=strategy.candidates)
+            found.setdefault("bm25", []).append(rows)
+            markers += more
+            seconds["bm25"] = seconds.get("bm25", 0.0) + perf_counter() - started
+        all_bm25.append(scores)
     started = perf_counter()
-    rows = np.unique(np.concatenate([*found.values(), np.zeros(0, np.int64)]).astype(np.int64))
-    scores: dict[str, Scores] = {}
-    legs: list[Leg] = []
-    if vector is not None:
-        scores["vector"] = cosines(index, vector, rows)
-        legs.append(Leg(strategy.vector_weight, scores["vector"]))
-    if all_bm25 is not None:
-        scores["bm25"] = all_bm25[rows]
-        unmatched = np.where(scores["bm25"] > 0, scores["bm25"], np.nan)
-        legs.append(Leg(1 - strategy.vector_weight, unmatched, floor=0.0))
-    if len(legs) == 1:
-        scores["fused"] = next(iter(scores.values()))
-    else:
-        scores["fused"] = comparable(FUSIONS[strategy.fusion](legs, rows, rrf_k=strategy.rrf_k))
+    by_leg = {leg: np.unique(np.concatenate(several)) for leg, several in found.items()}
+    union = np.unique(np.concatenate([*by_leg.values(), np.zeros(0, np.int64)]).astype(np.int64))
+    scored = _fused(index, searches, all_bm25, union, strategy)
     seconds["fusion"] = perf_counter() - started
-    return Candidates(rows, scores, {name: len(some) for name, some in found.items()}, markers, seconds)
+    counts = {leg: len(rows) for leg, rows in by_leg.items()}
+    return Candidates(union, scored, counts, tuple(markers), seconds)
+
+
+def _fused(
+    index: Index,
+    searches: Sequence[Search],
+    all_bm25: Sequence[Scores | None],
+    rows: Rows,
+    strategy: StrategySettings,
+) -> dict[str, Scores]:
+    scores: dict[str, Scores] = {}
+    total = np.zeros(len(rows))
+    for place, (search, bm25_scores) in enumerate(zip(searches, all_bm25, strict=True)):
+        legs: list[Leg] = []
+        raw: dict[str, Scores] = {}
+        if search.vector is not None:
+            raw["vector"] = cosines(index, search.vector, rows)
+            legs.append(Leg(strategy.vector_weight, raw["vector"]))
+        if bm25_scores is not None:
+            raw["bm25"] = bm25_scores[rows]
+            unmatched = np.where(raw["bm25"] > 0, raw["bm25"], np.nan)
+            legs.append(Leg(1 - strategy.vector_weight, unmatched, floor=0.0))
+        if len(searches) == 1 and len(legs) == 1:
+            return {**raw, "fused": next(iter(raw.values()))}
+        if len(legs) == 1:  # so that a search with one leg weighs as much as one with two
+            legs = [Leg(1.0, legs[0].scores, floor=legs[0].floor)]
+        fused = FUSIONS[strategy.fusion](legs, rows, rrf_k=strategy.rrf_k)
+        if len(searches) == 1:
+            return {**raw, "fused": comparable(fused)}
+        if not place:
+            scores = {**raw, "original": comparable(fused)}
+        total += search.weight * fused
+    return {**scores, "fused": comparable(total)}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rag_pipeline.retrieval.fusion import min_max
 from rag_pipeline.retrieval.rank import comparable
+from rag_pipeline.retrieval.ranking import Ranking
 
 
 def diversify(
@@ -41,3 +42,11 @@ def diversify(
         taken.append(best)
         nearest = np.maximum(nearest, similarity[best])
     return tuple(taken)
+
+
+def spread(ranking: Ranking, vectors: NDArray[np.floating], *, diversity: float, top_k: int) -> Ranking:
+    """The `top_k` of a ranking that say the most together; `vectors` of all chunks, by row."""
+    if not diversity:
+        return ranking.chosen(range(min(top_k, len(ranking.rows))))
+    own = np.asarray(vectors[list(ranking.rows)], np.float64)
+    return ranking.chosen(diversify(ranking.scores, own, diversity=diversity, top_k=top_k))

@@ -53,12 +53,3 @@ def min_max(scores: Scores, *, floor: float | None = None) -> Scores:
     if high == low:
         return np.where(np.isnan(scores), np.nan, 1.0)
     return (scores - low) / (high - low)
-
-
-def merge_rankings(rankings: Sequence[Sequence[int]]) -> list[int]:
-    """One list of the rows of several, each once, by its best rank; ties by row."""
-    best: dict[int, int] = {}
-    for ranking in rankings:
-        for rank, row in enumerate(dict.fromkeys(ranking)):
-            best[row] = min(rank, best.get(row, rank))
-    return sorted(best, key=lambda row: (best[row], row))

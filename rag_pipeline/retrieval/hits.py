@@ -1,21 +1,23 @@
 """From ranked rows to the hits a caller sees: plain Python values only."""
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.candidates import Candidates
+from rag_pipeline.retrieval.ranking import Ranking
 from rag_pipeline.schema import Hit
 
 
-def make_hits(index: Index, rows: Sequence[int], found: Candidates) -> tuple[Hit, ...]:
-    """`rows` are the best chunk of each section, best first, all from `found`, so all of them passed the scope."""
-    records = index.fetch(rows)
-    parents = index.section_texts(rows)
-    at = np.searchsorted(found.rows, np.array(rows, np.int64))
-    ranked_by = found.scores.get("evidence", found.scores["fused"])
+def make_hits(
+    index: Index, ranking: Ranking, found: Candidates, *, ranks: Mapping[int, Mapping[str, int]] | None = None
+) -> tuple[Hit, ...]:
+    """`ranking` has rows of `found` only, so all of them passed the scope. `ranks` by row, where they are wanted."""
+    records = index.fetch(ranking.rows)
+    parents = index.section_texts(ranking.rows)
+    at = np.searchsorted(found.rows, np.array(ranking.rows, np.int64))
     return tuple(
         Hit(
             rank=rank,
@@ -33,12 +35,19 @@ def make_hits(index: Index, rows: Sequence[int], found: Candidates) -> tuple[Hit
             section_end=record.section_end,
             section_content=parent,
             kind=record.kind,
-            score=float(ranked_by[position]),
-            scores={stage: float(scores[position]) for stage, scores in found.scores.items()},
+            score=score,
+            scores={
+                **{stage: float(scores[position]) for stage, scores in found.scores.items()},
+                **{stage: scores[record.row] for stage, scores in ranking.said.items() if record.row in scores},
+            },
+            relevance_score=ranking.relevance.get(record.row),
             also_in=index.aliases(record.doc_id),
             locator=_locator(record.locators, record.start),
+            ranks=dict(ranks[record.row]) if ranks is not None else {},
         )
-        for rank, (record, parent, position) in enumerate(zip(records, parents, at, strict=True), start=1)
+        for rank, (record, parent, position, score) in enumerate(
+            zip(records, parents, at, ranking.scores, strict=True), start=1
+        )
     )
 
 

@@ -2,8 +2,9 @@
 
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +20,21 @@ CACHED_VECTORS = 1024
 SPECIAL_TOKENS = 2
 
 _embedders: "dict[tuple[Path, str], Embedder]" = {}
-_vectors: OrderedDict[tuple[Path, str, str], NDArray[np.float32]] = OrderedDict()
+Role = Literal["query", "document"]
+_vectors: OrderedDict[tuple[Path, str, Role, str], NDArray[np.float32]] = OrderedDict()
 _lock = threading.Lock()
 
 
-def query_vector(
-    text: str, *, index: Index, models: Path, fingerprint: str
-) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(unit vector, markers). What exceeds the model's limit is cut off, with a marker.
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    vector: NDArray[np.float32]
+    """Unit length."""
+    markers: tuple[str, ...]
+    cached: bool
+
+
+def query_vector(text: str, *, index: Index, models: Path, fingerprint: str, role: Role = "query") -> QueryVector:
+    """What exceeds the model's limit is cut off, with a marker. Role "document": a made-up passage.
 
     Raises ModelUnavailable where the model is not on this machine, IncompatibleBuild where it is not the build's.
     """
@@ -38,17 +46,17 @@ def query_vector(
             f" was embedded by {built['model']} ({built['fingerprint']}) with {index.dimension}; re-index"
         )
     text, markers = _fitting(text, embedder)
-    key = (models, fingerprint, text)
+    key = (models, fingerprint, role, text)
     with _lock:
         if key in _vectors:
             _vectors.move_to_end(key)
-            return _vectors[key], markers
-    vector = np.ascontiguousarray(embedder.embed([text], "query")[0], np.float32)
+            return QueryVector(_vectors[key], markers, cached=True)
+    vector = np.ascontiguousarray(embedder.embed([text], role)[0], np.float32)
     with _lock:
         _vectors[key] = vector
         while len(_vectors) > CACHED_VECTORS:
             _vectors.popitem(last=False)
-    return vector, markers
+    return QueryVector(vector, markers, cached=False)
 
 
 def query_model(models: Path, fingerprint: str) -> "Embedder":

@@ -30,6 +30,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "default_strategy": str,
     "created": str,
     "calibration": (dict, type(None)),
+    "contexts": dict,
 }
 
 
@@ -40,6 +41,7 @@ def release_id(
     embedder: Mapping[str, str | int],
     strategies: Mapping[str, Mapping[str, object]],
     default_strategy: str,
+    contexts: Mapping[str, Mapping[str, object]],
     calibration: Mapping[str, object] | None = None,
 ) -> str:
     """First 20 hex digits of sha256 over the canonical JSON (sorted keys, no spaces, UTF-8) of all arguments.
@@ -52,6 +54,7 @@ def release_id(
         "embedder": embedder,
         "strategies": strategies,
         "default_strategy": default_strategy,
+        "contexts": contexts,
         "calibration": calibration,
     }
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -66,6 +69,7 @@ def content_id(release: Release) -> str:
         embedder=release.embedder,
         strategies=release.strategies,
         default_strategy=release.default_strategy,
+        contexts=release.contexts,
         calibration=release.calibration,
     )
 
@@ -89,9 +93,10 @@ def read_release(folder: Path) -> Release:
     file = folder / FILE
     data = read_strict_json(file, _TYPES)
     _check_keys(file, data["embedder"], EMBEDDER, "embedder.")
-    for name, strategy in data["strategies"].items():
-        if not isinstance(strategy, dict):
-            _corrupt(file, f"strategies.{name} is not an object")
+    for table in ("strategies", "contexts"):
+        for name, entry in data[table].items():
+            if not isinstance(entry, dict):
+                _corrupt(file, f"{table}.{name} is not an object")
     if data["default_strategy"] not in data["strategies"]:
         _corrupt(file, f"default_strategy {data['default_strategy']!r} is not among its strategies")
     release = Release(**data)

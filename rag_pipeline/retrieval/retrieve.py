@@ -1,30 +1,31 @@
 """`retrieve`: one question to the release in service, and its answer with everything needed to explain it.
 
-Each stage is a small function of its own file; this one only puts them in order and measures them.
+The stages are in `search`; this file chooses the release, the strategy or the preset, and the scope, and puts the
+result together. It is the one file of this package that knows the formatter behind it.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
+from rag_pipeline.context.present import present
 from rag_pipeline.errors import NoRelease
 from rag_pipeline.paths import CollectionPaths, Home
-from rag_pipeline.retrieval.candidates import Candidates, union_candidates
-from rag_pipeline.retrieval.collapse import collapse
-from rag_pipeline.retrieval.evidence import add_evidence
+from rag_pipeline.retrieval.clock import Clock
+from rag_pipeline.retrieval.contexts import chosen_context
+from rag_pipeline.retrieval.explain import stage_ranks
 from rag_pipeline.retrieval.hits import make_hits
 from rag_pipeline.retrieval.query import normalise
-from rag_pipeline.retrieval.query_vector import query_vector
-from rag_pipeline.retrieval.rank import comparable, ordered
+from rag_pipeline.retrieval.query_vector import query_model
 from rag_pipeline.retrieval.reader import OpenRelease, collections, existing_collection, open_current
-from rag_pipeline.retrieval.scope import scope
+from rag_pipeline.retrieval.relevance import UNCALIBRATED
+from rag_pipeline.retrieval.scope import Mask, scope
+from rag_pipeline.retrieval.search import search
 from rag_pipeline.retrieval.strategy import chosen_strategy
 from rag_pipeline.schema import Hit, Principal, RetrievalResult
-from rag_pipeline.settings import load_settings
-
-UNCALIBRATED = "relevance=uncalibrated"
+from rag_pipeline.settings import ContextSettings, StrategySettings, load_settings
 
 
 def retrieve(
@@ -32,17 +33,21 @@ def retrieve(
     *,
     collection: str | None = None,
     strategy: str | None = None,
+    context: str | None = None,
     filters: Mapping[str, Any] | None = None,
     principal: Principal | None = None,
+    explain: bool = False,
     home: Path | None = None,
     **overrides: Any,
 ) -> RetrievalResult:
     """Search the release in service.
 
     `collection` None: $RAG_PIPELINE_COLLECTION, else the settings' default. `home` None: the settings' data directory.
-    `strategy` None: the release's default. `principal` None: public documents only. `overrides` are fields of
-    `StrategySettings`, as `top_k=10`. Raises InvalidQuery, UnknownName, InvalidSettings, NoRelease, CorruptBuild,
-    IncompatibleBuild, ModelUnavailable.
+    `strategy` None: the context's, else the release's default. `context` names a preset of the release; the result then
+    has a formatted context within its token budget. `principal` None: public documents only. `explain` fills
+    `Hit.ranks`. `overrides` are fields of `StrategySettings`, as `top_k=10`, and with a context those of
+    `ContextSettings`, as `max_tokens=800`; they change this call alone. Raises InvalidQuery, UnknownName,
+    InvalidSettings, NoRelease, CorruptBuild, IncompatibleBuild, ModelUnavailable, and StageFailed in strict mode.
     """
     paths, home_paths = _where(collection, home)
     return retrieve_from(
@@ -50,8 +55,10 @@ def retrieve(
         query,
         models=home_paths.models,
         strategy=strategy,
+        context=context,
         filters=filters,
         principal=principal,
+        explain=explain,
         **overrides,
     )
 
@@ -62,57 +69,104 @@ def retrieve_from(
     *,
     models: Path,
     strategy: str | None = None,
+    context: str | None = None,
     filters: Mapping[str, Any] | None = None,
     principal: Principal | None = None,
+    explain: bool = False,
     **overrides: Any,
 ) -> RetrievalResult:
     """The same on a release that is open already, in service or not: an evaluation asks the candidate this way."""
-    clock = _Clock()
-    release, index = opened.release, opened.index
-    name, settings = chosen_strategy(release, strategy, overrides)
-    asked = normalise(query)
-    markers = [*asked.markers, UNCALIBRATED]
-    clock.lap("query")
-    mask = scope(index, filters=filters, principal=principal)
-    clock.lap("scope")
-    hits: tuple[Hit, ...] = ()
-    counts: dict[str, int] = {}
-    if not index.chunks:
-        empty_reason: str | None = "empty_index"
-    elif mask is not None and not mask.any():
-        empty_reason = "filter_empty"
+    clock = Clock()
+    preset: ContextSettings | None = None
+    if context is None:
+        name, settings = chosen_strategy(opened.release, strategy, overrides)
     else:
-        vector = None
-        if settings.vector_weight > 0:
-            fingerprint = str(release.embedder["fingerprint"])
-            vector, more = query_vector(asked.text, index=index, models=models, fingerprint=fingerprint)
-            markers += more
-            clock.lap("embed")
-        found = union_candidates(index, asked.text, vector, mask=mask, strategy=settings)
-        markers += found.markers
-        clock.include(found.seconds)
-        scores = found.scores["fused"]
-        if settings.evidence:
-            scores = comparable(add_evidence(scores, index.layout.document[found.rows], share=settings.evidence))
-            found.scores["evidence"] = scores
-        order = ordered(scores, found.rows)
-        sections = collapse(found.rows[order], index.layout, limit=settings.top_k)
-        clock.lap("rank")
-        hits = make_hits(index, sections, found)
-        clock.lap("fetch")
-        counts = _counts(found, sections)
-        empty_reason = None if hits else "no_match"
-    return RetrievalResult(
+        chosen = chosen_context(opened.release, context, strategy=strategy, overrides=overrides)
+        name, settings, preset = chosen.strategy_name, chosen.strategy, chosen.context
+    asked = normalise(query)
+    clock.lap("query")
+    mask = scope(opened.index, filters=filters, principal=principal)
+    clock.lap("scope")
+    result = RetrievalResult(
         query=asked.text,
-        collection=release.collection,
+        collection=opened.release.collection,
         strategy=name,
-        release_id=release.release_id,
-        build_key=release.build_key,
+        release_id=opened.release.release_id,
+        build_key=opened.release.build_key,
+        hits=(),
+        timings_ms={},
+        candidates={},
+        markers=asked.markers,
+    )
+    result = _searched(result, opened, mask=mask, settings=settings, models=models, explain=explain, clock=clock)
+    if context is not None and preset is not None:
+        result = _presented(result, context, preset, opened, mask=mask, models=models, clock=clock)
+    return replace(result, markers=tuple(dict.fromkeys(result.markers)), timings_ms=clock.finish())
+
+
+def _searched(
+    result: RetrievalResult,
+    opened: OpenRelease,
+    *,
+    mask: Mask,
+    settings: StrategySettings,
+    models: Path,
+    explain: bool,
+    clock: Clock,
+) -> RetrievalResult:
+    """The result with its hits, or with the reason why there are none."""
+    index = opened.index
+    if not index.chunks or (mask is not None and not mask.any()):
+        reason = "filter_empty" if index.chunks else "empty_index"
+        more = (UNCALIBRATED,) if opened.release.calibration is None else ()
+        return replace(result, markers=(*result.markers, *more), empty_reason=reason)
+    found = search(opened, result.query, mask=mask, strategy=settings, models=models, clock=clock)
+    ranks = stage_ranks(found.candidates, found.ranking) if explain else None
+    hits = make_hits(index, found.ranking, found.candidates, ranks=ranks)
+    clock.lap("fetch")
+    return replace(
+        result,
         hits=hits,
-        timings_ms=clock.finish(),
-        candidates=counts,
-        markers=tuple(dict.fromkeys(markers)),
-        empty_reason=empty_reason,
+        candidates=found.counts,
+        markers=(*result.markers, *found.markers),
+        cached=found.cached,
+        empty_reason=_reason(hits, found.counts),
+    )
+
+
+def _reason(hits: tuple[Hit, ...], counts: Mapping[str, int]) -> str | None:
+    if hits:
+        return None
+    return "below_min_relevance" if counts.get("below_min_relevance") else "no_match"
+
+
+def _presented(
+    result: RetrievalResult,
+    name: str,
+    preset: ContextSettings,
+    opened: OpenRelease,
+    *,
+    mask: Mask,
+    models: Path,
+    clock: Clock,
+) -> RetrievalResult:
+    made = present(
+        result.query,
+        result.hits,
+        index=opened.index,
+        mask=mask,
+        settings=preset,
+        own_tokenizer=lambda: query_model(models, str(opened.release.embedder["fingerprint"])).tokenizer,
+    )
+    clock.lap("format")
+    return replace(
+        result,
+        context=name,
+        formatted_context=made.text,
+        total_tokens=made.tokens,
+        citations=made.citations,
+        sources=made.sources,
+        markers=(*result.markers, *made.markers),
     )
 
 
@@ -126,27 +180,3 @@ def _where(collection: str | None, home: Path | None) -> tuple[CollectionPaths, 
     if not collections(place):
         raise NoRelease(f"nothing is indexed under {place.root} yet; run `rag-pipeline reindex`")
     return existing_collection(place, name), place
-
-
-def _counts(found: Candidates, sections: Sequence[int]) -> dict[str, int]:
-    return {**found.found, "union": len(found.rows), "sections": len(sections)}
-
-
-class _Clock:
-    """Milliseconds of each stage, in order."""
-
-    def __init__(self) -> None:
-        self._started = self._last = perf_counter()
-        self._laps: dict[str, float] = {}
-
-    def lap(self, stage: str) -> None:
-        now = perf_counter()
-        self._laps[stage] = (now - self._last) * 1000
-        self._last = now
-
-    def include(self, seconds: Mapping[str, float]) -> None:
-        self._laps.update({stage: value * 1000 for stage, value in seconds.items()})
-        self._last = perf_counter()
-
-    def finish(self) -> dict[str, float]:
-        return {**self._laps, "total": (perf_counter() - self._started) * 1000}

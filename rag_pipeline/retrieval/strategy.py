@@ -5,19 +5,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rag_pipeline.errors import InvalidSettings, UnknownName
+from rag_pipeline.errors import InvalidSettings
+from rag_pipeline.retrieval.overrides import check_overrides
 from rag_pipeline.schema import Release
-from rag_pipeline.settings import StrategySettings, explain, pick, suggestion
+from rag_pipeline.settings import StrategySettings, explain, pick
 
 
 def chosen_strategy(release: Release, name: str | None, overrides: Mapping[str, Any]) -> tuple[str, StrategySettings]:
     """(name, settings). Raises UnknownName for a strategy or field that isn't, InvalidSettings for a value."""
     name = name or release.default_strategy
     stored = pick(release.strategies, name, "strategy")
-    for field in overrides:
-        if field not in StrategySettings.model_fields:
-            known = sorted(StrategySettings.model_fields)
-            raise UnknownName(f"unknown override {field!r}{suggestion(field, known)}; known: {', '.join(known)}")
+    check_overrides(overrides, known=StrategySettings.model_fields)
     try:
         return name, StrategySettings.model_validate({**stored, **overrides})
     except ValidationError as error:

@@ -20,6 +20,7 @@ def tree(folder: Path) -> list[str]:
         (["reindex", "--collection", "nothing"], errors.UnknownName, "agent_platform"),
         (["reindex", "--source", "{tmp}/full", "--collection", "No Good"], errors.InvalidSettings, "--collection"),
         (["reindex", "--config", "{tmp}/broken.toml"], errors.InvalidSettings, "broken.toml"),
+        (["reindex", "--source", "{tmp}/full", "--config", "{tmp}/names.toml", "-c", "x"], errors.UnknownName, "nope"),
         (["query", "anything"], errors.NoRelease, "reindex"),
         (["release", "list"], errors.NoRelease, "reindex"),
     ],
@@ -30,6 +31,7 @@ def test_one_line_and_an_exit_code_of_its_own(run, tmp_path, arguments, kind, na
     (tmp_path / "full/a.md").write_text("# A\n\nSome text that is long enough to be a chunk of its own, for once.\n")
     (tmp_path / "file.md").write_text("# A\n\nText\n", "utf-8")
     (tmp_path / "broken.toml").write_text("[collections\n", "utf-8")
+    (tmp_path / "names.toml").write_text('[collections.x.chunking]\nchunker = "nope"\n', "utf-8")
     before = tree(tmp_path)
     answer = run(*(a.format(tmp=tmp_path) for a in arguments))
     assert answer.code == kind.exit_code
@@ -37,9 +39,7 @@ def test_one_line_and_an_exit_code_of_its_own(run, tmp_path, arguments, kind, na
     assert len(answer.err.strip().splitlines()) == 1
     assert answer.err.startswith("error: ")
     assert named in answer.err
-    # A lock file may stay; nothing that could be mistaken for a build or a release does.
-    left = [name for name in tree(tmp_path) if name not in before and not name.endswith(".lock")]
-    assert not [name for name in left if "builds/" in name or "releases/" in name or name.endswith("CURRENT")]
+    assert tree(tmp_path) == before
 
 
 def test_errors_as_json(run):

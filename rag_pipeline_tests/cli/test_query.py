@@ -30,6 +30,35 @@ def test_text_names_the_source_and_its_span(run, published):
     assert "Private keys are kept" in answer.out
 
 
+def test_a_preset_prints_its_context(run, published):
+    answer = ask(run, published, "rotate signing keys", "--context", "agent")
+    assert answer.code == 0
+    assert answer.out.startswith("# Retrieved Knowledge")
+    assert "tokens for agent" in answer.out
+    found = ask(run, published, "rotate signing keys", "--context", "agent", "--json").json
+    assert found["context"] == "agent" and found["total_tokens"] <= 1500
+    assert found["citations"][0] == {
+        "number": 1,
+        "document": found["chunks"][0]["document"],
+        "section": found["chunks"][0]["section"]["id"],
+    }
+    assert found["sources"][0]["citations"]
+
+
+def test_an_explanation_names_the_place_in_every_stage(run, published):
+    found = ask(run, published, "rotate signing keys", "--explain", "--json").json
+    assert found["chunks"][0]["ranks"].keys() == {"vector", "bm25", "fused", "evidence"}
+    assert "How every stage ranked it" in ask(run, published, "rotate signing keys", "--explain").out
+
+
+def test_the_reranked_strategy_runs_and_one_without_its_model_says_so(run, published):
+    found = ask(run, published, "rotate signing keys", "-s", "hybrid_rerank", "--json").json
+    assert "rerank" in found["chunks"][0]["scores"]
+    assert not [marker for marker in found["markers"] if marker.startswith("rerank=")]
+    found = ask(run, published, "rotate signing keys", "-s", "prd_v2", "--json").json
+    assert found["chunks"] and [marker for marker in found["markers"] if marker.startswith("rerank=skipped:")]
+
+
 def test_filters_and_principal(run, published):
     only = ask(run, published, "keys", "-f", "category=security", "--json").json
     assert {c["document"] for c in only["chunks"]} == {"keys/rotation.md"}

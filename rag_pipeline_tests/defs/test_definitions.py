@@ -22,7 +22,10 @@ GRAPH = {
     "chunk_embeddings": {"chunks"},
     "candidate_index": {"chunk_embeddings"},
     "candidate_release": {"candidate_index"},
-    "gate_verdict": {"candidate_release"},
+    "retrieval_quality": {"candidate_release"},
+    "latency": {"candidate_release"},
+    "leaderboard": {"retrieval_quality"},
+    "gate_verdict": {"retrieval_quality", "latency"},
     "published_release": {"gate_verdict"},
 }
 BLOCKING = {
@@ -35,8 +38,13 @@ BLOCKING = {
     },
     "chunk_embeddings": {"every_chunk_has_a_sound_vector"},
     "candidate_index": {"index_is_not_empty", "build_verifies", "ann_recall_at_10"},
+    "candidate_release": {"pinned_queries"},
 }
-WARNING = {"documents": {"no_failed_inputs"}, "published_release": {"served_release_is_sound"}}
+WARNING = {
+    "documents": {"no_failed_inputs"},
+    "published_release": {"served_release_is_sound"},
+    "latency": {"latency_within_budget"},
+}
 
 
 def test_the_graph_is_the_one_the_readme_draws(repository):
@@ -53,7 +61,7 @@ def test_every_asset_tells_a_person_what_it_is(repository):
     for key in repository.asset_graph.materializable_asset_keys:
         node = repository.asset_graph.get(key)
         assert node.description
-        assert node.group_name in {"corpus", "index", "release"}
+        assert node.group_name in {"corpus", "index", "release", "evaluation"}
         assert node.kinds
         assert node.code_version
         assert node.pools == {"agent_platform_writer"}
@@ -73,6 +81,7 @@ def test_the_checks_that_must_block_do(repository):
 
 def test_a_collection_has_its_job_its_night_and_its_watch(repository):
     assert repository.has_job("agent_platform_reindex")
+    assert repository.has_job("agent_platform_compare_strategies")
     (night,) = repository.schedule_defs
     assert (night.name, night.cron_schedule, night.execution_timezone) == ("agent_platform_nightly", "0 2 * * *", "UTC")
     assert night.default_status is dg.DefaultScheduleStatus.RUNNING

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag_pipeline.defs.launch import reindex
-from rag_pipeline.errors import BuildBusy
+from rag_pipeline.errors import BuildBusy, ReleaseRefused
 from rag_pipeline.paths import Home
 from rag_pipeline.release.lock import build_lock
 from rag_pipeline.retrieval.retrieve import retrieve
@@ -100,3 +100,23 @@ with build_lock(CollectionPaths(Path({root!r})), wait_seconds=5):
     print("held", flush=True)
     time.sleep(600)
 """
+
+
+def test_two_runs_over_different_sources_never_mix(tmp_path: Path, exported_models: Path) -> None:
+    """Steps hand over through pointers on disk; without a lock on the whole run one could publish the other's work."""
+    home = data_directory(tmp_path / "home", exported_models)
+    sources = [tmp_path / "a" / "site", tmp_path / "b" / "site"]
+    for number, source in enumerate(sources):
+        write_site(source)
+        add_page(source, number)
+    running = []
+    for source in sources:
+        running.append(start(source, home))
+        time.sleep(0.4)
+    outcomes = [process.wait() for process in running]
+    assert 0 in outcomes
+    assert set(outcomes) <= {0, ReleaseRefused.exit_code}
+    pages = {
+        hit.doc_id for hit in retrieve("valve 7 107", collection=COLLECTION, home=home, strategy="bm25", top_k=20).hits
+    }
+    assert len(pages & {"page0.md", "page1.md"}) == 1

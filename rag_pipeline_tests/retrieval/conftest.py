@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_pipeline_tests.serving import Served
+from rag_pipeline_tests.served import Served
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_pipeline.retrieval.diversity import diversify
+from rag_pipeline.retrieval.diversity import diversify, spread
+from rag_pipeline.retrieval.ranking import Ranking
 
 TWINS = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
 
@@ -58,3 +59,14 @@ def test_always_a_choice_of_the_input_led_by_the_best(items, diversity, top_k) -
     assert set(chosen) <= set(range(len(items)))
     if chosen:
         assert chosen[0] == 0
+
+
+def test_a_near_copy_falls_behind_in_a_ranking() -> None:
+    vectors = np.zeros((10, 2), np.float32)
+    vectors[[3, 7]] = (1, 0)
+    vectors[5] = (0, 1)
+    ranking = Ranking((3, 7, 5), (1.0, 0.9, 0.8), relevance={3: 0.9, 7: 0.8, 5: 0.7})
+    assert spread(ranking, vectors, diversity=0.7, top_k=2).rows == (3, 5)
+    assert spread(ranking, vectors, diversity=0.7, top_k=2).scores == (1.0, 0.8)
+    assert spread(ranking, vectors, diversity=0, top_k=2).rows == (3, 7)
+    assert spread(Ranking((), ()), vectors, diversity=0.5, top_k=2).rows == ()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_pipeline.retrieval.fusion import Leg, convex, merge_rankings, min_max, rrf
+from rag_pipeline.retrieval.fusion import Leg, convex, min_max, rrf
 
 NAN = float("nan")
 
@@ -56,11 +56,6 @@ def test_rrf_by_hand() -> None:
 
 def test_rrf_breaks_ties_by_row() -> None:
     assert rrf([Leg(1, array(5, 5, 5))], np.array([9, 3, 6]), rrf_k=1).tolist() == pytest.approx([1 / 4, 1 / 2, 1 / 3])
-
-
-def test_a_row_counts_once_by_its_best_rank() -> None:
-    assert merge_rankings([[7, 7, 3], [3, 9]]) == [3, 7, 9]
-    assert merge_rankings([]) == []
 
 
 scores = st.lists(st.floats(-1e6, 1e6) | st.just(NAN), min_size=1, max_size=30)

@@ -25,7 +25,8 @@ def embedder(monkeypatch: pytest.MonkeyPatch) -> WordEmbedder:
 
 
 def ask(index: Index, text: str, fingerprint: str = "f") -> tuple[np.ndarray, tuple[str, ...]]:
-    return query_vector(text, index=index, models=Path("models"), fingerprint=fingerprint)
+    found = query_vector(text, index=index, models=Path("models"), fingerprint=fingerprint)
+    return found.vector, found.markers
 
 
 def test_each_text_is_embedded_once(index: Index, embedder: WordEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,3 +57,15 @@ def test_another_dimension(index: Index, embedder: WordEmbedder) -> None:
 def test_a_model_that_is_not_here(index: Index, tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match="0123456789abcdef"):
         query_vector("x", index=index, models=tmp_path, fingerprint="0123456789abcdef")
+
+
+def test_a_passage_is_embedded_as_a_document_and_kept_apart(index: Index, embedder: WordEmbedder) -> None:
+    roles: list[str] = []
+    embed = embedder.embed
+    embedder.embed = lambda texts, role="document": roles.append(role) or embed(texts, role)  # type: ignore[method-assign]
+    asked = [
+        query_vector("same", index=index, models=Path("models"), fingerprint="f", role=role).cached  # type: ignore[arg-type]
+        for role in ("query", "document", "query", "document")
+    ]
+    assert roles == ["query", "document"]
+    assert asked == [False, False, True, True]

@@ -11,7 +11,7 @@ from rag_pipeline.retrieval import reader
 from rag_pipeline.retrieval.reader import collections, existing_collection, open_current, open_release
 from rag_pipeline.retrieval.release_file import read_release, release_id, write_release
 from rag_pipeline.schema import Release
-from rag_pipeline_tests.serving import Served
+from rag_pipeline_tests.served import Served
 from rag_pipeline_tests.stages import document, pumps
 
 
@@ -106,6 +106,7 @@ def test_a_release_of_another_model_than_its_build(served: Served) -> None:
         "embedder": {**release.embedder, "fingerprint": "other"},
         "strategies": release.strategies,
         "default_strategy": release.default_strategy,
+        "contexts": release.contexts,
     }
     other = Release(release_id=release_id(**content), created=release.created, **content)  # type: ignore[arg-type]
     write_release(served.paths.release(other.release_id), other)

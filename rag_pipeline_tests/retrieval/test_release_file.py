@@ -34,6 +34,7 @@ CONTENT: dict[str, Any] = {
     },
     "strategies": {"hybrid": {"vector_weight": 0.6}},
     "default_strategy": "hybrid",
+    "contexts": {"agent": {"max_tokens": 1500}},
 }
 
 
@@ -44,7 +45,8 @@ def make(**changes: Any) -> Release:
 
 def test_id_is_the_sha256_of_the_canonical_json() -> None:
     text = (
-        '{"build_key":"b1","calibration":null,"collection":"wiki","default_strategy":"hybrid",'
+        '{"build_key":"b1","calibration":null,"collection":"wiki","contexts":{"agent":{"max_tokens":1500}},'
+        '"default_strategy":"hybrid",'
         '"embedder":{"dimension":4,"fingerprint":"f","max_tokens":8,"model":"m","query_prefix":"","runtime":"r"},'
         '"strategies":{"hybrid":{"vector_weight":0.6}}}'
     )
@@ -59,6 +61,7 @@ def test_id_is_the_sha256_of_the_canonical_json() -> None:
         {"embedder": {**CONTENT["embedder"], "query_prefix": "query: "}},
         {"strategies": {"hybrid": {"vector_weight": 0.7}}},
         {"calibration": {"slope": 1.0}},
+        {"contexts": {"agent": {"max_tokens": 1000}}},
     ],
 )
 def test_everything_but_created_is_in_the_id(changes: dict[str, Any]) -> None:
@@ -111,6 +114,8 @@ def changed(change: Callable[[dict[str, Any]], object]) -> str:
         (changed(lambda d: d["embedder"].update(dimension=True)), "embedder.dimension has the wrong type"),
         (changed(lambda d: d.update(build_key=7)), "build_key has the wrong type"),
         (changed(lambda d: d["strategies"].update(x=1)), "strategies.x is not an object"),
+        (changed(lambda d: d["contexts"].update(x=1)), "contexts.x is not an object"),
+        (changed(lambda d: d.pop("contexts")), "key contexts is missing"),
         (changed(lambda d: d.update(default_strategy="gone")), "default_strategy 'gone' is not among"),
         ("[1]", "the top level is not an object"),
         ("{", "is not JSON"),

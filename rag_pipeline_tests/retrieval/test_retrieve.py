@@ -12,7 +12,7 @@ import pytest
 from rag_pipeline.errors import IncompatibleBuild, InvalidQuery, InvalidSettings, NoRelease, UnknownName
 from rag_pipeline.schema import Principal, RetrievalResult
 from rag_pipeline_tests.fakes import WordEmbedder
-from rag_pipeline_tests.serving import STRATEGIES, Served
+from rag_pipeline_tests.served import STRATEGIES, Served
 from rag_pipeline_tests.stages import document, pumps
 
 EVERY = pytest.mark.parametrize("strategy", STRATEGIES)

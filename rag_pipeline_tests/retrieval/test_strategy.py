@@ -17,7 +17,7 @@ def test_the_default_and_a_named_one() -> None:
 def test_what_is_not_known() -> None:
     with pytest.raises(UnknownName, match=r"unknown strategy 'bm52'.*known: bm25, hybrid"):
         chosen_strategy(RELEASE, "bm52", {})
-    with pytest.raises(UnknownName, match="unknown override 'k'; known: candidates, evidence"):
+    with pytest.raises(UnknownName, match="unknown override 'k'; known: candidates, diversity, evidence"):
         chosen_strategy(RELEASE, None, {"k": 3})
     with pytest.raises(InvalidSettings, match="strategy hybrid: top_k"):
         chosen_strategy(RELEASE, None, {"top_k": -3})

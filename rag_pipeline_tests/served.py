@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from rag_pipeline.paths import CollectionPaths, Home
-from rag_pipeline.retrieval import query_vector, reader
+from rag_pipeline.retrieval import query_vector, reader, rerank
 from rag_pipeline.retrieval.release_file import release_id, write_release
 from rag_pipeline.schema import Document, Release
-from rag_pipeline.settings import StrategySettings
+from rag_pipeline.settings import StrategySettings, load_settings
 from rag_pipeline_tests.fakes import WordEmbedder
 from rag_pipeline_tests.stages import build, describe
 
@@ -20,6 +20,11 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "hybrid": StrategySettings().model_dump(mode="json"),
     "rrf": StrategySettings(fusion="rrf", evidence=0).model_dump(mode="json"),
     "hnsw": StrategySettings(vector_weight=1, evidence=0, search="hnsw").model_dump(mode="json"),
+}
+
+
+CONTEXTS: Mapping[str, Mapping[str, Any]] = {
+    name: context.model_dump(mode="json") for name, context in load_settings(environ={}).contexts.items()
 }
 
 
@@ -38,8 +43,11 @@ class Served:
         self.collection = collection
         self.embedder = embedder or WordEmbedder()
         self._monkeypatch = monkeypatch
+        self.content: dict[str, Any] = {}
+        """Fields of the releases made by `publish`, in place of the usual ones."""
         reader.forget()
         query_vector.forget()
+        rerank.forget()
         self.use(self.embedder)
 
     @property
@@ -61,6 +69,8 @@ class Served:
             "embedder": describe(self.embedder),
             "strategies": STRATEGIES,
             "default_strategy": "hybrid",
+            "contexts": CONTEXTS,
+            **self.content,
         }
         release = Release(release_id=release_id(**content), created="2026-01-01T00:00:00Z", **content)
         write_release(self.paths.release(release.release_id), release)

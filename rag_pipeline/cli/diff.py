@@ -1,0 +1,93 @@
+"""`rag-pipeline diff`: two releases on the same questions, and which questions each one loses."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rag_pipeline.cli.context import served_collection, settings_for
+from rag_pipeline.cli.options import collection_option, config_option, home_option, json_option
+
+if TYPE_CHECKING:
+    from rag_pipeline.evaluation.side_by_side import WorseQuestion
+
+
+@click.command("diff", short_help="Compare two releases question by question.")
+@click.argument("before")
+@click.argument("after")
+@click.option("--strategy", help="Strategy of both releases. [default: the default one of each]")
+@click.option("--eval-set", type=click.Path(path_type=Path, file_okay=False), help="Questions. [default: its own]")
+@click.option("--show", type=click.IntRange(0), default=5, show_default=True, help="Questions of each kind to print.")
+@collection_option
+@home_option
+@config_option
+@json_option
+def command(
+    before: str,
+    after: str,
+    strategy: str | None,
+    eval_set: Path | None,
+    show: int,
+    collection: str | None,
+    home: Path | None,
+    config: Path | None,
+    as_json: bool,
+) -> None:
+    """What changed from release BEFORE to release AFTER: overall, by tag, and the greatest losses and gains.
+
+    \b
+    Example:
+      rag-pipeline release list
+      rag-pipeline diff 1e5359d93d685a99157d 0f256b311a9e2b546e40
+    """
+    from rag_pipeline.cli.output import print_json, print_table
+    from rag_pipeline.cli.progress import shown
+    from rag_pipeline.evaluation.gate_rows import effect_cells
+    from rag_pipeline.evaluation.measure import measure_release
+    from rag_pipeline.evaluation.questions import questions_for
+    from rag_pipeline.evaluation.release_diff import diff_releases
+    from rag_pipeline.paths import Home
+    from rag_pipeline.release.stored import check_known
+    from rag_pipeline.settings import CollectionSettings
+
+    settings = settings_for(config, home)
+    paths = served_collection(settings, collection)
+    own = settings.collections.get(paths.root.name, CollectionSettings())
+    if eval_set is not None:
+        own = own.model_copy(update={"eval_set": str(eval_set)})
+    for release_id in (before, after):
+        check_known(paths, release_id)
+    questions = questions_for(paths, before, own)
+    with shown(quiet=as_json) as progress:
+        old, new = (
+            measure_release(
+                paths,
+                release_id,
+                questions.eval_set,
+                models=Home(settings.home).models,
+                strategies=(strategy,) if strategy else None,
+                progress=progress,
+            )
+            for release_id in (before, after)
+        )
+    found = diff_releases(old, new, settings=own.gate)
+    if as_json:
+        print_json(found)
+        return
+    comparison = found.comparison
+    rows = [{"questions": "all", **effect_cells(comparison.overall)}]
+    rows += [{"questions": tag, **effect_cells(effect)} for tag, effect in comparison.by_tag.items()]
+    print_table(f"{comparison.metric} on {old.eval_set}: {before} -> {after}", rows)
+    for title, changed in (("greatest losses", found.lost), ("greatest gains", found.won)):
+        if changed[:show]:
+            print_table(f"{title} ({len(changed)})", [_cells(q) for q in changed[:show]])
+
+
+def _cells(question: "WorseQuestion") -> dict[str, Any]:
+    return {
+        "question": question.text,
+        "before": question.before,
+        "after": question.after,
+        "ranking before": "\n".join(question.ranking_before[:3]),
+        "ranking after": "\n".join(question.ranking_after[:3]),
+    }

@@ -1,0 +1,50 @@
+"""Which questions judge a collection's releases: its eval set, or probes that its corpus asks of itself."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_pipeline.errors import InvalidEvalSet, RagPipelineError
+from rag_pipeline.evaluation.eval_set import EvalSet
+from rag_pipeline.evaluation.known_item import known_item_probes
+from rag_pipeline.evaluation.labels import load_eval_set
+from rag_pipeline.evaluation.stored_corpus import stored_corpus
+from rag_pipeline.paths import CollectionPaths
+from rag_pipeline.retrieval.reader import open_release
+from rag_pipeline.retrieval.release_file import read_current
+from rag_pipeline.settings import CollectionSettings
+
+PROBES = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    eval_set: EvalSet
+    labelled: bool
+    """False: known-item probes, where a probe that no longer resolves only means that its page changed."""
+
+
+def questions_for(paths: CollectionPaths, release_id: str, own: CollectionSettings) -> Questions:
+    """The eval set of the settings; without one, probes from the corpus of the release in service.
+
+    From that one and not from the candidate's own, because what the candidate lost would ask nothing about itself. The
+    candidate's own probes serve where nothing is in service yet, or what is can't be opened. Raises InvalidEvalSet.
+    """
+    if own.eval_set is not None:
+        folder = Path(own.eval_set)
+        if not folder.is_dir():
+            raise InvalidEvalSet(f"eval_set {own.eval_set!r} is not a folder; correct it in the collection's settings")
+        return Questions(load_eval_set(folder), labelled=True)
+    for asked in (read_current(paths), release_id):
+        if asked is None:
+            continue
+        try:
+            opened = open_release(paths, asked)
+            corpus = stored_corpus(opened.index)
+        except RagPipelineError:
+            if asked == release_id:
+                raise
+            continue
+        probes = known_item_probes(corpus, count=PROBES, seed=own.gate.seed)
+        if probes.queries or asked == release_id:
+            return Questions(probes, labelled=False)
+    raise AssertionError("unreachable: the candidate is asked last")

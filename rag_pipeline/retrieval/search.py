@@ -1,0 +1,78 @@
+"""The stages of one search in their order, from a query and a mask to ranked sections. Each lives in its own file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rag_pipeline.retrieval.candidates import Candidates, union_candidates
+from rag_pipeline.retrieval.clock import Clock
+from rag_pipeline.retrieval.collapse import collapse
+from rag_pipeline.retrieval.diversity import spread
+from rag_pipeline.retrieval.evidence import add_evidence
+from rag_pipeline.retrieval.rank import comparable, ordered
+from rag_pipeline.retrieval.ranking import Ranking
+from rag_pipeline.retrieval.reader import OpenRelease
+from rag_pipeline.retrieval.relevance import judge_relevance
+from rag_pipeline.retrieval.rerank import rerank
+from rag_pipeline.retrieval.scope import Mask
+from rag_pipeline.retrieval.searches import make_searches
+from rag_pipeline.settings import StrategySettings
+
+SPARE = 3
+"""Sections looked at for each one returned, where a later stage may drop or reorder some."""
+
+LEAST_POOL = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    ranking: Ranking
+    candidates: Candidates
+    counts: dict[str, int]
+    markers: tuple[str, ...]
+    cached: dict[str, int]
+
+
+def search(
+    opened: OpenRelease, query: str, *, mask: Mask, strategy: StrategySettings, models: Path, clock: Clock
+) -> Found:
+    """At most `top_k` sections. Raises as its stages do."""
+    index = opened.index
+    fingerprint = str(opened.release.embedder["fingerprint"])
+    searches = make_searches(query, index=index, models=models, fingerprint=fingerprint, strategy=strategy)
+    clock.include(searches.seconds)
+    found = union_candidates(index, searches.each, mask=mask, strategy=strategy)
+    clock.include(found.seconds)
+    scores = found.scores["fused"]
+    if strategy.evidence:
+        scores = comparable(add_evidence(scores, index.layout.document[found.rows], share=strategy.evidence))
+        found.scores["evidence"] = scores
+    order = ordered(scores, found.rows)
+    sections = collapse(found.rows[order], index.layout, limit=_pool(strategy))
+    at = np.searchsorted(found.rows, np.array(sections, np.int64))
+    ranking = Ranking(tuple(sections), tuple(scores[at].tolist()), counts={"sections": len(sections)})
+    clock.lap("rank")
+    if strategy.reranker != "none":
+        ranking = rerank(ranking, query, index=index, models=models, fingerprint=fingerprint, strategy=strategy)
+        clock.lap("rerank")
+    ranking = judge_relevance(
+        ranking, query, index=index, found=found, calibration=opened.release.calibration, strategy=strategy
+    )
+    ranking = spread(ranking, index.vectors, diversity=strategy.diversity, top_k=strategy.top_k)
+    clock.lap("select")
+    return Found(
+        ranking,
+        found,
+        {**found.found, "union": len(found.rows), **ranking.counts},
+        (*searches.markers, *found.markers, *ranking.markers),
+        searches.cached,
+    )
+
+
+def _pool(strategy: StrategySettings) -> int:
+    """Sections that the stages behind fusion choose from."""
+    pool = strategy.top_k
+    if strategy.diversity or strategy.min_relevance:
+        pool = max(SPARE * strategy.top_k, LEAST_POOL)
+    return pool if strategy.reranker == "none" else max(pool, strategy.rerank_candidates)

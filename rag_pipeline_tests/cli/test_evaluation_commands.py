@@ -1,0 +1,106 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from rag_pipeline.cli.main import main
+from rag_pipeline.cli.reindex import with_sources
+from rag_pipeline.settings import load_settings
+from rag_pipeline_tests.evaluation.builders import write_set
+from rag_pipeline_tests.served import Served
+from rag_pipeline_tests.stages import document, pumps
+
+QUERIES = [{"id": "oil", "text": "pump oil valve", "tags": ["a"]}, {"id": "agent", "text": "create_agent"}]
+LABELS = [
+    {"query_id": "oil", "document": "pump.md", "quote": "The pump moves oil through the valve.", "grade": 3},
+    {"query_id": "agent", "document": "agents.md", "quote": "Call create_agent to make an agent.", "grade": 3},
+]
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
+    return Served(tmp_path / "home", monkeypatch)
+
+
+@pytest.fixture
+def run(served: Served, capsys: pytest.CaptureFixture[str]):
+    """Exit code and output of a command over the served collection."""
+
+    def command(*arguments: object) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([str(a) for a in arguments] + ["--home", str(served.home.root)])
+        return int(str(ended.value.code)), capsys.readouterr().out
+
+    return command
+
+
+def test_a_sound_eval_set_is_checked_against_the_release_in_service(served, run, tmp_path):
+    served.publish(pumps())
+    folder = write_set(tmp_path / "set", QUERIES, LABELS)
+    code, out = run("evalset", "check", folder, "--collection", "test")
+    assert code == 0 and "0 errors" in out and "checked against collection test" in out
+    assert "no corpus" in run("evalset", "check", folder)[1]
+
+
+def test_every_error_has_its_line_and_the_exit_code_says_so(served, run, tmp_path):
+    served.publish(pumps())
+    stale = {"query_id": "oil", "document": "pump.md", "quote": "nobody wrote this", "grade": 1}
+    ghost = {"query_id": "oil", "document": "ghost.md", "grade": 1}
+    folder = write_set(tmp_path / "set", [*QUERIES, {"id": "bare", "text": "?"}], [*LABELS, stale, ghost])
+    code, out = run("evalset", "check", folder, "--collection", "test")
+    assert code == 15
+    assert "error: queries.jsonl:3: query 'bare' has no judgement" in out
+    assert "error: judgements.jsonl:3: query 'oil': pump.md does not hold the quote 'nobody wrote this'" in out
+    assert "error: judgements.jsonl:4: query 'oil': unknown document 'ghost.md'" in out
+    code, out = run("evalset", "check", folder, "--collection", "test", "--json")
+    found = json.loads(out)
+    assert (code, found["errors"], found["collection"]) == (15, 3, "test")
+    assert {p["line"] for p in found["problems"] if p["severity"] == "error"} == {3, 4}
+
+
+def test_strategies_are_compared_against_the_first_one(served, run, tmp_path):
+    release = served.publish(pumps())
+    folder = write_set(tmp_path / "set", QUERIES, LABELS)
+    arguments = ("compare", "--collection", "test", "--strategies", "bm25,vector", "--eval-set", folder)
+    code, out = run(*arguments, "--half", "both", "--json")
+    found = json.loads(out)
+    assert (code, found["release"], found["half"], found["reference"]) == (0, release.release_id, "both", "bm25")
+    assert {row["strategy"]: row["verdict"] for row in found["leaderboard"]} == {
+        "bm25": "reference",
+        "vector": "insufficient evidence",
+    }
+    assert all(row["n"] == 2 and row["ndcg@10"] == 1.0 for row in found["leaderboard"])
+    assert "against bm25" in run(*arguments)[1]
+    assert run("compare", "--collection", "test", "--strategies", "bm52")[0] == 5
+
+
+def test_without_labels_the_corpus_asks_itself(served, run):
+    served.publish([document("a.md", "The turbine of the northern station is lubricated before every start.")])
+    code, out = run("compare", "--collection", "test", "--strategies", "hybrid", "--json")
+    assert code == 0 and json.loads(out)["eval_set"] == "known-item-0"
+
+
+def test_two_releases_are_compared_question_by_question(served, run, tmp_path):
+    folder = write_set(tmp_path / "set", QUERIES, LABELS)
+    good = served.publish(pumps())
+    flood = [document(f"flood-{n:02}.md", "pump oil valve pump oil valve", title="Pump oil valve") for n in range(12)]
+    bad = served.publish([*pumps(), *flood], name="2")
+    arguments = ("diff", good.release_id, bad.release_id, "--collection", "test", "--eval-set", folder)
+    found = json.loads(run(*arguments, "--json")[1])
+    assert (found["before"], found["after"]) == (good.release_id, bad.release_id)
+    assert found["comparison"]["overall"]["difference"] < 0 and found["won"] == []
+    (lost,) = found["lost"]
+    assert lost["query_id"] == "oil" and lost["ranking_before"][0].startswith("pump.md:")
+    assert lost["ranking_after"][0].startswith("flood-")
+    back = json.loads(run("diff", bad.release_id, good.release_id, *arguments[3:], "--json")[1])
+    assert back["lost"] == [] and back["won"][0]["after"] > back["won"][0]["before"]
+    assert "greatest losses (1)" in run(*arguments)[1]
+    assert run("diff", good.release_id, "0" * 20, "--collection", "test")[0] == 5
+
+
+def test_the_bundled_questions_are_not_asked_of_another_corpus():
+    settings = load_settings(environ={})
+    own = with_sources(settings, "agent_platform", ("elsewhere",), allow_empty=False).collection("agent_platform")
+    assert settings.collection("agent_platform").eval_set is not None and own.eval_set is None
+    kept = with_sources(settings, "agent_platform", (), allow_empty=True).collection("agent_platform")
+    assert kept.eval_set is not None
