@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rag_pipeline.checks import CheckResult
 from rag_pipeline.chunking.garbage import has_visible
+from rag_pipeline.chunking.search_text import SPECIAL_TOKENS
 from rag_pipeline.chunking.sectioner_markdown import is_headings_only
 from rag_pipeline.chunking.split import LONG_HEADING
 from rag_pipeline.schema import Chunk, Section
+from rag_pipeline.text.tokenizer import Tokenizer, count_many
 
 _SHOWN = 3
 
@@ -42,11 +44,12 @@ def check_parents(chunks: Iterable[Chunk], sections: Iterable[Section]) -> Check
     )
 
 
-def check_limit(chunks: Iterable[Chunk], *, limit: int) -> CheckResult:
-    """No search text over the model's limit, special tokens included."""
+def check_limit(chunks: Iterable[Chunk], tokenizer: Tokenizer, *, limit: int) -> CheckResult:
+    """No search text over the model's limit, special tokens included; counted again, not taken from the chunker."""
     rows = list(chunks)
-    over = [c.chunk_id for c in rows if c.tokens > limit]
-    longest = max((c.tokens for c in rows), default=0)
+    counts = [n + SPECIAL_TOKENS for n in count_many(tokenizer, [c.search_text for c in rows])]
+    over = [c.chunk_id for c, n in zip(rows, counts, strict=True) if n > limit]
+    longest = max(counts, default=0)
     return _result(
         not over,
         good=f"{len(rows)} search texts, the longest {longest} of {limit} tokens",

@@ -101,19 +101,25 @@ def verify_command(
 
 @command.command("rollback")
 @click.argument("release_id", required=False)
+@click.option("--reason", default="no reason given", metavar="WHY", help="Recorded in the history.")
 @collection_option
 @home_option
 @config_option
 @json_option
 def rollback_command(
-    release_id: str | None, collection: str | None, home: Path | None, config: Path | None, as_json: bool
+    release_id: str | None,
+    reason: str,
+    collection: str | None,
+    home: Path | None,
+    config: Path | None,
+    as_json: bool,
 ) -> None:
     """Serve an earlier release again, after verifying it. Default: the last good one before the current."""
     from rag_pipeline.cli.output import print_json
     from rag_pipeline.release.rollback import rollback
 
     paths = served_collection(settings_for(config, home), collection)
-    done = rollback(paths, release_id)
+    done = rollback(paths, release_id, reason=reason)
     if as_json:
         print_json(done)
     else:

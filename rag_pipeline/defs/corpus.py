@@ -129,7 +129,8 @@ def _chunk_checks(c: CollectionDefs) -> list[dg.AssetChecksDefinition]:
     def search_text_fits_the_model(data: DataDirectory) -> dg.AssetCheckResult:
         """No searched text is longer than the embedding model reads."""
         staged = chunking_of(data)
-        return check_result(chunk_checks.check_limit(staged.chunks(), limit=staged.limit))
+        tokenizer = load_embedder(c.own.embedding, data.home.models).tokenizer
+        return check_result(chunk_checks.check_limit(staged.chunks(), tokenizer, limit=staged.limit))
 
     @dg.asset_check(asset=c.key("chunks"), blocking=True)
     def chunk_text_equals_its_source_span(data: DataDirectory) -> dg.AssetCheckResult:

@@ -4,6 +4,7 @@ A missing score is no contribution, never a negative one. Scores that are all eq
 has nothing to tell between them.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,4 +53,6 @@ def min_max(scores: Scores, *, floor: float | None = None) -> Scores:
     low = low if floor is None else min(low, floor)
     if high == low:
         return np.where(np.isnan(scores), np.nan, 1.0)
+    if math.isinf(high - low):  # the difference of the largest numbers there are is none
+        scores, low, high = scores / 4, low / 4, high / 4
     return (scores - low) / (high - low)

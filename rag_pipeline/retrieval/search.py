@@ -39,6 +39,9 @@ def search(
 ) -> Found:
     """At most `top_k` sections. Raises as its stages do."""
     index = opened.index
+    if strategy.candidates < strategy.top_k:
+        # Asked for more sections than a leg has candidates: fewer than there are would come back, unsaid.
+        strategy = strategy.model_copy(update={"candidates": strategy.top_k})
     fingerprint = str(opened.release.embedder["fingerprint"])
     searches = make_searches(query, index=index, models=models, fingerprint=fingerprint, strategy=strategy)
     clock.include(searches.seconds)

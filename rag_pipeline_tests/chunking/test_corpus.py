@@ -51,7 +51,7 @@ def test_a_snapshot_becomes_three_files(paths: CollectionPaths) -> None:
     assert len(list(read_rows(info.folder / "ledger.parquet", LedgerEntry))) == 12
     assert check_no_empty_chunks(chunks).passed
     assert check_parents(chunks, sections).passed
-    assert check_limit(chunks, limit=256).passed
+    assert check_limit(chunks, WORDS, limit=256).passed
     assert check_spans(chunks, {p.doc_id: p.text for p in pages}).passed
     assert [(r.done, r.total) for r in reports] == [(12, 12)]
 

@@ -60,6 +60,7 @@ def test_the_bundled_collection_pins_the_five_product_queries():
     assert own.eval_set == str(bundled_eval_set())
     assert {p.query for p in pinned_queries(own)} == {
         "How does AgentFactory work?",
+        "AgentFactory",
         "Show me agent creation flow",
         "database schema",
         "workflow execution",

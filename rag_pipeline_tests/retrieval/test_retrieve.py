@@ -295,3 +295,9 @@ def test_where_to_look(served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path
     served.paths.current.unlink()
     with pytest.raises(NoRelease, match="rag-pipeline reindex"):
         retrieve("pump")
+
+
+def test_more_results_than_candidates_are_not_cut_short(served: Served) -> None:
+    served.publish([document(f"d{i:03}.md", f"the pump number {i}") for i in range(80)])
+    hits = served.ask("pump", strategy="bm25", top_k=70).hits
+    assert len(hits) == 70

@@ -41,7 +41,7 @@ def test_the_table_and_the_options_on_top() -> None:
 
 
 def test_unknown_keys_and_values_are_errors() -> None:
-    with pytest.raises(InvalidSettings, match=r"\[serving\]: prot: "):
+    with pytest.raises(InvalidSettings, match=r"\[serving\]: unknown key 'prot' \(did you mean 'port'"):
         serving_settings(Settings(serving={"prot": 1}))
     with pytest.raises(InvalidSettings, match="port: "):
         serving_settings(Settings(serving={"port": 70_000}))
