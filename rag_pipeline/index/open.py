@@ -127,7 +127,13 @@ class Index:
         with self.cursor() as cursor:
             chunks = _by_row(cursor, _CHUNKS, rows)
             documents = _by_row(cursor, _DOCUMENTS, sorted({int(self.layout.document[row]) for row in rows}))
-        return [self._record(row, chunks[row], documents[int(self.layout.document[row])]) for row in rows]
+        try:
+            return [self._record(row, chunks[row], documents[int(self.layout.document[row])]) for row in rows]
+        except KeyError as error:
+            raise CorruptBuild(
+                f"{self.folder}: the arrays name row {error} that the tables do not have; "
+                "run `rag-pipeline release verify`, then roll back or re-index"
+            ) from error
 
     def section_texts(self, rows: Sequence[int]) -> list[str]:
         """Source text of the section around each chunk, in the order of `rows`. The rows must have passed a scope."""

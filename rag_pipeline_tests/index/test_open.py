@@ -2,6 +2,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -140,3 +141,10 @@ def test_duplicates_and_locators(tmp_path: Path) -> None:
     assert index.aliases("z.md") == ()
     assert index.fetch([0])[0].locators == ((0, "page 1"), (4, "page 2"))
     index.close()
+
+
+def test_arrays_that_disagree_with_the_tables_are_told_as_damage(tmp_path: Path) -> None:
+    index = open_build(build(tmp_path, [document("a.md", "the pump")]).folder)
+    index.layout = replace(index.layout, document=index.layout.document + np.int32(7))
+    with pytest.raises(CorruptBuild, match="release verify"):
+        index.fetch([0])
