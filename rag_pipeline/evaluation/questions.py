@@ -1,6 +1,7 @@
 """Which questions judge a collection's releases: its eval set, or probes that its corpus asks of itself."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from rag_pipeline.errors import InvalidEvalSet, RagPipelineError
@@ -8,6 +9,7 @@ from rag_pipeline.evaluation.eval_set import EvalSet
 from rag_pipeline.evaluation.known_item import known_item_probes
 from rag_pipeline.evaluation.labels import load_eval_set
 from rag_pipeline.evaluation.stored_corpus import stored_corpus
+from rag_pipeline.index.open import open_build
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.retrieval.reader import open_release
 from rag_pipeline.retrieval.release_file import read_current
@@ -38,13 +40,21 @@ def questions_for(paths: CollectionPaths, release_id: str, own: CollectionSettin
         if asked is None:
             continue
         try:
-            opened = open_release(paths, asked)
-            corpus = stored_corpus(opened.index)
+            probes = _probes(open_release(paths, asked).index.folder, own.gate.seed)
         except RagPipelineError:
             if asked == release_id:
                 raise
             continue
-        probes = known_item_probes(corpus, count=PROBES, seed=own.gate.seed)
         if probes.queries or asked == release_id:
             return Questions(probes, labelled=False)
     raise AssertionError("unreachable: the candidate is asked last")
+
+
+@lru_cache(maxsize=4)
+def _probes(build: Path, seed: int) -> EvalSet:
+    """Kept, because one run asks several times and a build never changes: most of a no-change run went into this."""
+    index = open_build(build)
+    try:
+        return known_item_probes(stored_corpus(index), count=PROBES, seed=seed)
+    finally:
+        index.close()
