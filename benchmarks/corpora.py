@@ -19,7 +19,8 @@ from rag_pipeline.parquet import read_rows
 from rag_pipeline.paths import Home
 from rag_pipeline.retrieval.reader import OpenRelease
 from rag_pipeline.schema import Document, Release, Section
-from rag_pipeline.settings import CollectionSettings, load_settings
+from rag_pipeline.settings.collection import CollectionSettings
+from rag_pipeline.settings.load import load_settings
 from rag_pipeline.sources.snapshot import take_snapshot
 
 DATA = Path(os.environ.get("RAG_PIPELINE_SHARED", "../shared/data"))

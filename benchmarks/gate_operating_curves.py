@@ -8,7 +8,7 @@ The model is described in rag_pipeline/evaluation/simulate.py. Needs no data and
 import argparse
 
 from rag_pipeline.evaluation.simulate import drift, operating_point
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 
 RESAMPLES = 999
 """Instead of 9,999: a test with fewer resamples is as honest, only coarser."""

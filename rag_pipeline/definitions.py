@@ -3,7 +3,7 @@
 import dagster as dg
 
 from rag_pipeline.defs.graph import all_definitions
-from rag_pipeline.settings import load_settings
+from rag_pipeline.settings.load import load_settings
 
 
 @dg.definitions

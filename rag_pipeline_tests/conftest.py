@@ -33,7 +33,7 @@ def exported_models(request: pytest.FixtureRequest) -> Path:
     Kept between sessions under pytest's cache, because torch takes long to import; other export code, other folder.
     """
     from rag_pipeline.embedding.registry import load_embedder
-    from rag_pipeline.settings import EmbeddingSettings
+    from rag_pipeline.settings.build import EmbeddingSettings
 
     code = (Path(rag_pipeline.__file__).parent / "embedding" / "export.py").read_bytes()
     models = request.config.cache.mkdir(f"models-{hashlib.sha256(code).hexdigest()[:12]}")
@@ -51,6 +51,6 @@ def embedding_cache(request: pytest.FixtureRequest, exported_models: Path) -> Pa
 def minilm(exported_models: Path) -> Embedder:
     """The real default model; for tests marked `model`."""
     from rag_pipeline.embedding.registry import load_embedder
-    from rag_pipeline.settings import EmbeddingSettings
+    from rag_pipeline.settings.build import EmbeddingSettings
 
     return load_embedder(EmbeddingSettings(), exported_models)

@@ -10,7 +10,8 @@ from rag_pipeline.paths import CollectionPaths, Home
 from rag_pipeline.retrieval import query_vector, reader, rerank
 from rag_pipeline.retrieval.release_file import release_id, write_release
 from rag_pipeline.schema import Document, Release
-from rag_pipeline.settings import StrategySettings, load_settings
+from rag_pipeline.settings.load import load_settings
+from rag_pipeline.settings.strategy import StrategySettings
 from rag_pipeline_tests.fakes import WordEmbedder
 from rag_pipeline_tests.stages import build, describe
 

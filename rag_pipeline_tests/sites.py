@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from rag_pipeline.settings import CollectionSettings, Settings, SourceSettings, load_settings
+from rag_pipeline.settings.build import SourceSettings
+from rag_pipeline.settings.collection import CollectionSettings
+from rag_pipeline.settings.load import Settings, load_settings
 
 PAGES = {
     "keys/rotation.md": """---

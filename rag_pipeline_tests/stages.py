@@ -14,7 +14,7 @@ import numpy as np
 from rag_pipeline.index.build import BuildInfo, build_index
 from rag_pipeline.parquet import write_rows
 from rag_pipeline.schema import Chunk, Document, LedgerEntry, Section
-from rag_pipeline.settings import IndexSettings
+from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline_tests.fakes import WordEmbedder
 
 

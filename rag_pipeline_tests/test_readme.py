@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag_pipeline.cli.main import main
-from rag_pipeline.settings import load_settings
+from rag_pipeline.settings.load import load_settings
 from rag_pipeline_tests.sites import data_directory, write_site
 
 ROOT = Path(__file__).parents[1]

@@ -4,7 +4,8 @@ from rag_pipeline.chunking.assemble import DocumentChunks
 from rag_pipeline.chunking.registry import CHUNKERS
 from rag_pipeline.chunking.request import Request
 from rag_pipeline.schema import Document
-from rag_pipeline.settings import ChunkingSettings, pick
+from rag_pipeline.settings.base import pick
+from rag_pipeline.settings.build import ChunkingSettings
 from rag_pipeline.text.tokenizer import Tokenizer
 
 CHUNKER_VERSION = 1

@@ -23,7 +23,7 @@ from rag_pipeline.errors import InvalidSource
 from rag_pipeline.parquet import RowWriter, read_rows
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.schema import Chunk, Document, LedgerEntry, Progress, Section
-from rag_pipeline.settings import ChunkingSettings
+from rag_pipeline.settings.build import ChunkingSettings
 from rag_pipeline.text.tokenizer import Tokenizer
 
 REPORT_EVERY = 50

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from rag_pipeline.settings import ChunkingSettings
+from rag_pipeline.settings.build import ChunkingSettings
 
 PRESETS: Mapping[str, ChunkingSettings] = {
     # Children as long as a 256-token model reads with title and header path in front.

@@ -8,7 +8,7 @@ from rag_pipeline.chunking.search_text import SMALLEST_LIMIT, SPECIAL_TOKENS, Pr
 from rag_pipeline.chunking.sizes import Measure, Sizes
 from rag_pipeline.errors import InvalidSettings
 from rag_pipeline.schema import Document, LedgerEntry
-from rag_pipeline.settings import ChunkingSettings
+from rag_pipeline.settings.build import ChunkingSettings
 from rag_pipeline.text.tokenizer import Tokenizer
 
 

@@ -54,7 +54,7 @@ def command(
     from rag_pipeline.paths import Home
     from rag_pipeline.release.stored import load_release
     from rag_pipeline.release.verify import in_service
-    from rag_pipeline.settings import CollectionSettings
+    from rag_pipeline.settings.collection import CollectionSettings
 
     settings = settings_for(config, home)
     paths = served_collection(settings, collection)

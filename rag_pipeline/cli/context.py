@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rag_pipeline.errors import NoRelease
 from rag_pipeline.paths import CollectionPaths, Home
-from rag_pipeline.settings import Settings, load_settings
+from rag_pipeline.settings.load import Settings, load_settings
 
 
 def settings_for(config: Path | None, home: Path | None) -> Settings:

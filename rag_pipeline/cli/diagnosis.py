@@ -13,7 +13,7 @@ from typing import Literal
 
 from rag_pipeline.errors import RagPipelineError
 from rag_pipeline.paths import Home
-from rag_pipeline.settings import Settings
+from rag_pipeline.settings.load import Settings
 
 LEAST_FREE_BYTES = 1_000_000_000
 EXTRAS = {

@@ -48,7 +48,7 @@ def command(
     from rag_pipeline.evaluation.release_diff import diff_releases
     from rag_pipeline.paths import Home
     from rag_pipeline.release.stored import check_known
-    from rag_pipeline.settings import CollectionSettings
+    from rag_pipeline.settings.collection import CollectionSettings
 
     settings = settings_for(config, home)
     paths = served_collection(settings, collection)

@@ -11,7 +11,7 @@ from rag_pipeline.errors import InvalidEvalSet
 
 if TYPE_CHECKING:
     from rag_pipeline.evaluation.resolve import Corpus
-    from rag_pipeline.settings import Settings
+    from rag_pipeline.settings.load import Settings
 
 
 @click.group("evalset", short_help="Check the questions and labels of an eval set.")

@@ -8,13 +8,10 @@ import click
 from rag_pipeline.cli.context import collection_name, settings_for
 from rag_pipeline.cli.options import collection_option, config_option, home_option, json_option
 from rag_pipeline.errors import InvalidSettings
-from rag_pipeline.settings import (
-    CollectionSettings,
-    Settings,
-    SourceSettings,
-    bundled_eval_set,
-    check_collection_name,
-)
+from rag_pipeline.settings.build import SourceSettings
+from rag_pipeline.settings.bundled import bundled_eval_set
+from rag_pipeline.settings.collection import CollectionSettings, check_collection_name
+from rag_pipeline.settings.load import Settings
 
 
 @click.command("reindex", short_help="Read, chunk, embed, build, verify and publish a collection.")

@@ -161,7 +161,7 @@ def gc_command(
     """Remove releases, builds and staging that nothing needs; never what a reader holds."""
     from rag_pipeline.cli.output import print_json
     from rag_pipeline.release.retain import gc
-    from rag_pipeline.settings import CollectionSettings
+    from rag_pipeline.settings.collection import CollectionSettings
 
     settings = settings_for(config, home)
     paths = served_collection(settings, collection)

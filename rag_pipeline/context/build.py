@@ -7,7 +7,7 @@ from rag_pipeline.context.budget import shares, windows
 from rag_pipeline.context.escape import escape
 from rag_pipeline.context.forms import FORMS, Form, by_document
 from rag_pipeline.context.passage import Parent, Presented, Span
-from rag_pipeline.settings import pick
+from rag_pipeline.settings.base import pick
 from rag_pipeline.text.tokenizer import Tokenizer, count_many
 
 CUT = "context=cut"

@@ -12,7 +12,7 @@ from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.parents import section_texts
 from rag_pipeline.retrieval.scope import Mask
 from rag_pipeline.schema import Citation, Hit, SourceDocument
-from rag_pipeline.settings import ContextSettings
+from rag_pipeline.settings.strategy import ContextSettings
 from rag_pipeline.text.tokenizer import ModelTokenizer, Tokenizer
 
 

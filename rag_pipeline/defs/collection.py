@@ -14,7 +14,8 @@ import dagster as dg
 from rag_pipeline.errors import NoRelease, RagPipelineError, StorageUnavailable
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.lock import build_lock
-from rag_pipeline.settings import CollectionSettings, Settings
+from rag_pipeline.settings.collection import CollectionSettings
+from rag_pipeline.settings.load import Settings
 
 COLLECTION_TAG = "rag_pipeline/collection"
 LOCK_WAIT_SECONDS = 3600.0

@@ -9,7 +9,7 @@ from rag_pipeline.defs.evaluation import evaluation_definitions
 from rag_pipeline.defs.index import index_definitions
 from rag_pipeline.defs.release import release_definitions
 from rag_pipeline.defs.resources import DataDirectory
-from rag_pipeline.settings import Settings
+from rag_pipeline.settings.load import Settings
 
 
 def all_definitions(settings: Settings) -> dg.Definitions:

@@ -19,7 +19,7 @@ from rag_pipeline.errors import RagPipelineError, ReleaseRefused, StorageUnavail
 from rag_pipeline.paths import Home
 from rag_pipeline.release.lock import build_lock
 from rag_pipeline.schema import Progress
-from rag_pipeline.settings import Settings
+from rag_pipeline.settings.load import Settings
 
 KINDS: Mapping[str, type[RagPipelineError]] = {kind.__name__: kind for kind in RagPipelineError.__subclasses__()}
 QUIET: Mapping[str, Any] = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}

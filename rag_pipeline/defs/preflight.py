@@ -6,7 +6,8 @@ import snowballstemmer
 
 from rag_pipeline.chunking.registry import CHUNKERS
 from rag_pipeline.errors import InvalidSettings, InvalidSource
-from rag_pipeline.settings import Settings, pick
+from rag_pipeline.settings.base import pick
+from rag_pipeline.settings.load import Settings
 from rag_pipeline.sources.folder import LocalFolder, open_folder
 from rag_pipeline.sources.scan import walk_all
 

@@ -20,7 +20,7 @@ from rag_pipeline.embedding.onnx_runtime import OnnxEmbedder
 from rag_pipeline.embedding.publish import publish_folder
 from rag_pipeline.embedding.source import ModelSource, resolve_model
 from rag_pipeline.errors import ModelUnavailable
-from rag_pipeline.settings import EmbeddingSettings
+from rag_pipeline.settings.build import EmbeddingSettings
 
 __all__ = ["load_embedder", "open_embedder", "verify_model"]
 

@@ -15,7 +15,7 @@ from rag_pipeline.evaluation.statistics.bootstrap import bootstrap_interval
 from rag_pipeline.evaluation.statistics.detectable import questions_needed, smallest_detectable_effect, spread
 from rag_pipeline.evaluation.statistics.holm import holm
 from rag_pipeline.evaluation.statistics.randomization import sign_flip_test
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 
 Finding = Literal["better", "not worse", "worse", "insufficient evidence"]
 

@@ -23,7 +23,8 @@ from rag_pipeline.evaluation.metrics.registry import NAMES
 from rag_pipeline.evaluation.split import Half
 from rag_pipeline.evaluation.statistics.holm import holm
 from rag_pipeline.evaluation.summary import summarise
-from rag_pipeline.settings import GateSettings, pick
+from rag_pipeline.settings.base import pick
+from rag_pipeline.settings.gate import GateSettings
 
 Reference = Literal["in service", "champion"]
 Outcome = Literal["first release", "better", "not worse", "insufficient evidence", "refused"]

@@ -17,7 +17,7 @@ from rag_pipeline.evaluation.beir import read_beir
 from rag_pipeline.evaluation.eval_set import EvalSet, Judgement, LabelProblem, Query
 from rag_pipeline.evaluation.rows import read_rows
 from rag_pipeline.schema import Principal
-from rag_pipeline.settings import Strict, explain
+from rag_pipeline.settings.base import Strict, explain
 
 QUERIES = "queries.jsonl"
 JUDGEMENTS = "judgements.jsonl"

@@ -9,7 +9,7 @@ from rag_pipeline.evaluation.comparison import compare
 from rag_pipeline.evaluation.experiment import Experiment, QueryRun
 from rag_pipeline.evaluation.statistics.bootstrap import bootstrap_interval
 from rag_pipeline.evaluation.summary import summarise
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 
 Row = dict[str, str | int | float | bool | None]
 

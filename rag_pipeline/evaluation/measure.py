@@ -23,7 +23,7 @@ from rag_pipeline.retrieval.reader import OpenRelease, open_release
 from rag_pipeline.retrieval.release_file import read_release
 from rag_pipeline.retrieval.retrieve import retrieve_from
 from rag_pipeline.schema import Progress, RetrievalResult
-from rag_pipeline.settings import pick
+from rag_pipeline.settings.base import pick
 
 DEPTH = 10
 """Sections asked for at least, since metrics go to 10."""

@@ -12,7 +12,9 @@ from rag_pipeline.errors import InvalidEvalSet
 from rag_pipeline.retrieval.reader import OpenRelease
 from rag_pipeline.retrieval.retrieve import retrieve_from
 from rag_pipeline.schema import Hit, Principal, RetrievalResult
-from rag_pipeline.settings import CollectionSettings, PinnedQuery, Strict, explain
+from rag_pipeline.settings.base import Strict, explain
+from rag_pipeline.settings.collection import CollectionSettings
+from rag_pipeline.settings.gate import PinnedQuery
 
 FILE = "pinned.toml"
 

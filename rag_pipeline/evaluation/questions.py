@@ -13,7 +13,7 @@ from rag_pipeline.index.open import open_build
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.retrieval.reader import open_release
 from rag_pipeline.retrieval.release_file import read_current
-from rag_pipeline.settings import CollectionSettings
+from rag_pipeline.settings.collection import CollectionSettings
 
 PROBES = 300
 

@@ -6,7 +6,7 @@ from rag_pipeline.errors import InvalidEvalSet
 from rag_pipeline.evaluation.comparison import Comparison, compare
 from rag_pipeline.evaluation.experiment import Experiment
 from rag_pipeline.evaluation.side_by_side import WorseQuestion, worse_questions
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 
 
 @dataclass(frozen=True, slots=True)

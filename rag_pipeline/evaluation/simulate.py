@@ -12,7 +12,7 @@ import numpy as np
 
 from rag_pipeline.evaluation.comparison import Effect, assess
 from rag_pipeline.evaluation.gate import Reference, rule
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 
 RANKS = (0.45, 0.15, 0.09, 0.06, 0.04, 0.03, 0.02, 0.02, 0.015, 0.015)
 """Probability of rank 1 to 10; the rest is a miss."""

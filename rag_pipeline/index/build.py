@@ -25,7 +25,7 @@ from rag_pipeline.index.load import fill
 from rag_pipeline.index.manifest import Manifest, build_files, file_entries, read_manifest, write_manifest
 from rag_pipeline.index.verify import Problem, verify_build
 from rag_pipeline.schema import Progress
-from rag_pipeline.settings import IndexSettings
+from rag_pipeline.settings.build import IndexSettings
 
 CORRUPT = ".corrupt-"
 STEPS = ("load", "verify", "publish")

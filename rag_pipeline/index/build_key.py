@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from rag_pipeline.settings import IndexSettings
+from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline.text.analyzer import ANALYZER_VERSION
 
 FORMAT_VERSION = 1

@@ -32,7 +32,7 @@ from rag_pipeline.index.schema_sql import (
     TABLES,
 )
 from rag_pipeline.schema import headers_json
-from rag_pipeline.settings import IndexSettings
+from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline.text.analyzer import Analyzer
 
 COUNTED = ("documents", "sections", "chunks", "ledger")

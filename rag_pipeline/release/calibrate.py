@@ -26,7 +26,7 @@ from rag_pipeline.retrieval.relevance import evidence, probabilities
 from rag_pipeline.retrieval.scope import scope
 from rag_pipeline.retrieval.search import LEAST_POOL, search
 from rag_pipeline.schema import Release
-from rag_pipeline.settings import StrategySettings
+from rag_pipeline.settings.strategy import StrategySettings
 
 DEPTH = LEAST_POOL
 """Sections of each question that are examples: those that a floor on relevance chooses from."""

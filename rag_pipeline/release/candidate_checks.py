@@ -11,7 +11,7 @@ from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.structural import structural_checks
 from rag_pipeline.release.verify import VerifyBuild
 from rag_pipeline.retrieval.reader import open_release
-from rag_pipeline.settings import CollectionSettings
+from rag_pipeline.settings.collection import CollectionSettings
 
 PINNED = "pinned_queries"
 LATENCY = "latency_within_budget"

@@ -16,7 +16,8 @@ from rag_pipeline.reranking.registry import RERANKERS
 from rag_pipeline.retrieval.release_file import EMBEDDER, read_release, release_id, write_release
 from rag_pipeline.retrieval.transforms.registry import TRANSFORMS
 from rag_pipeline.schema import Release
-from rag_pipeline.settings import Settings, pick
+from rag_pipeline.settings.base import pick
+from rag_pipeline.settings.load import Settings
 
 
 def create_release(

@@ -23,7 +23,8 @@ from rag_pipeline.release.clock import now
 from rag_pipeline.release.stored import load_release, read_champion
 from rag_pipeline.release.verdict import QUALITY, Verdict, read_verdict, structural_verdict, write_verdict
 from rag_pipeline.retrieval.release_file import read_current
-from rag_pipeline.settings import CollectionSettings, GateSettings
+from rag_pipeline.settings.collection import CollectionSettings
+from rag_pipeline.settings.gate import GateSettings
 
 NAMED = 5
 """Questions that a refusal names; all of them are in the stored evaluation."""

@@ -16,7 +16,8 @@ from rag_pipeline.release.verdict import QUALITY, Verdict, read_verdict, structu
 from rag_pipeline.release.verify import VerifyBuild, in_service
 from rag_pipeline.retrieval.release_file import content_id
 from rag_pipeline.schema import Release
-from rag_pipeline.settings import CollectionSettings, IndexSettings
+from rag_pipeline.settings.build import IndexSettings
+from rag_pipeline.settings.collection import CollectionSettings
 
 
 @dataclass(frozen=True, slots=True)

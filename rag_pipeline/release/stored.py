@@ -4,7 +4,7 @@ from rag_pipeline.errors import CorruptBuild, UnknownName
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.retrieval.release_file import RELEASE_ID, read_pointer, read_release
 from rag_pipeline.schema import Release
-from rag_pipeline.settings import suggestion
+from rag_pipeline.settings.base import suggestion
 
 
 def release_ids(paths: CollectionPaths) -> tuple[str, ...]:

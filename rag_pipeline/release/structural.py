@@ -11,7 +11,7 @@ from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.stored import load_release
 from rag_pipeline.release.verify import VerifyBuild, verify_release
 from rag_pipeline.schema import Release
-from rag_pipeline.settings import CollectionSettings
+from rag_pipeline.settings.collection import CollectionSettings
 
 
 def structural_checks(

@@ -15,7 +15,8 @@ from rag_pipeline.release.configurations import configuration_rows
 from rag_pipeline.release.stored import load_release
 from rag_pipeline.retrieval.release_file import read_current
 from rag_pipeline.schema import Release
-from rag_pipeline.settings import StrategySettings, explain
+from rag_pipeline.settings.base import explain
+from rag_pipeline.settings.strategy import StrategySettings
 
 State = Literal["good", "corrupt", "missing build", "incompatible"]
 """`incompatible`: made by another version of this package, which may be serving it."""

@@ -11,7 +11,7 @@ from typing import Any
 from rag_pipeline.errors import StageFailed, UnknownName
 from rag_pipeline.http_json import HttpPolicy, JsonPoster
 from rag_pipeline.reranking.base import Passage, Ranked, best_first
-from rag_pipeline.settings import suggestion
+from rag_pipeline.settings.base import suggestion
 
 MAX_PASSAGES = 1000
 MAX_CHARS = 20_000

@@ -14,7 +14,7 @@ from rag_pipeline.reranking.hosted import HostedReranker
 from rag_pipeline.reranking.lexical import LexicalReranker
 from rag_pipeline.reranking.maxsim import WINDOW, MaxSimReranker
 from rag_pipeline.reranking.token_vectors import token_encoder
-from rag_pipeline.settings import pick
+from rag_pipeline.settings.base import pick
 from rag_pipeline.text.analyzer import Analyzer
 
 FLASHRANK_MODEL = "ms-marco-MiniLM-L-12-v2"

@@ -13,7 +13,7 @@ from rag_pipeline.retrieval.lexical import bm25
 from rag_pipeline.retrieval.rank import Rows, Scores, comparable
 from rag_pipeline.retrieval.scope import Mask
 from rag_pipeline.retrieval.searches import Search
-from rag_pipeline.settings import StrategySettings
+from rag_pipeline.settings.strategy import StrategySettings
 
 
 @dataclass(frozen=True, slots=True)

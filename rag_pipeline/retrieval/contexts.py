@@ -10,7 +10,8 @@ from rag_pipeline.errors import InvalidSettings
 from rag_pipeline.retrieval.overrides import check_overrides
 from rag_pipeline.retrieval.strategy import chosen_strategy
 from rag_pipeline.schema import Release
-from rag_pipeline.settings import ContextSettings, StrategySettings, explain, pick
+from rag_pipeline.settings.base import explain, pick
+from rag_pipeline.settings.strategy import ContextSettings, StrategySettings
 
 EXPANSION = "template"
 RERANKER = "maxsim"

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal
 
 from rag_pipeline.errors import InvalidSettings, UnknownName
-from rag_pipeline.settings import suggestion
+from rag_pipeline.settings.base import suggestion
 from rag_pipeline.text.repair import repair_text
 
 

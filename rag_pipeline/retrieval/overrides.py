@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from rag_pipeline.errors import UnknownName
-from rag_pipeline.settings import suggestion
+from rag_pipeline.settings.base import suggestion
 
 
 def check_overrides(given: Iterable[str], *, known: Iterable[str]) -> None:

@@ -15,7 +15,8 @@ from rag_pipeline.index.open import Index, open_build
 from rag_pipeline.paths import CollectionPaths, Home
 from rag_pipeline.retrieval.release_file import read_current, read_release
 from rag_pipeline.schema import Release
-from rag_pipeline.settings import NAME, RESERVED_COLLECTIONS, suggestion
+from rag_pipeline.settings.base import suggestion
+from rag_pipeline.settings.collection import NAME, RESERVED_COLLECTIONS
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)

@@ -18,7 +18,7 @@ from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.candidates import Candidates
 from rag_pipeline.retrieval.rank import Scores
 from rag_pipeline.retrieval.ranking import Ranking
-from rag_pipeline.settings import StrategySettings
+from rag_pipeline.settings.strategy import StrategySettings
 
 UNCALIBRATED = "relevance=uncalibrated"
 DECIMALS = 6

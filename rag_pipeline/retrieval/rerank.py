@@ -12,7 +12,7 @@ from rag_pipeline.index.open import Index
 from rag_pipeline.reranking.base import Passage
 from rag_pipeline.reranking.guard import Guard, guard
 from rag_pipeline.retrieval.ranking import Ranking
-from rag_pipeline.settings import StrategySettings
+from rag_pipeline.settings.strategy import StrategySettings
 
 _guards: dict[tuple[Path, str, str, str, str, bool], Guard] = {}
 _lock = threading.Lock()

@@ -25,7 +25,8 @@ from rag_pipeline.retrieval.scope import Mask, scope
 from rag_pipeline.retrieval.search import search
 from rag_pipeline.retrieval.strategy import chosen_strategy
 from rag_pipeline.schema import Hit, Principal, RetrievalResult
-from rag_pipeline.settings import ContextSettings, StrategySettings, load_settings
+from rag_pipeline.settings.load import load_settings
+from rag_pipeline.settings.strategy import ContextSettings, StrategySettings
 
 
 def retrieve(

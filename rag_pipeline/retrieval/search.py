@@ -17,7 +17,7 @@ from rag_pipeline.retrieval.relevance import judge_relevance
 from rag_pipeline.retrieval.rerank import rerank
 from rag_pipeline.retrieval.scope import Mask
 from rag_pipeline.retrieval.searches import make_searches
-from rag_pipeline.settings import StrategySettings
+from rag_pipeline.settings.strategy import StrategySettings
 
 SPARE = 3
 """Sections looked at for each one returned, where a later stage may drop or reorder some."""

@@ -13,7 +13,8 @@ from rag_pipeline.retrieval.language_model import query_llm
 from rag_pipeline.retrieval.query_vector import query_vector
 from rag_pipeline.retrieval.transforms.base import Transformed, Variant, skipped
 from rag_pipeline.retrieval.transforms.registry import NEED_LLM, TRANSFORMS
-from rag_pipeline.settings import StrategySettings, pick
+from rag_pipeline.settings.base import pick
+from rag_pipeline.settings.strategy import StrategySettings
 from rag_pipeline.text.repair import repair_text
 
 

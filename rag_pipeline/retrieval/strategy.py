@@ -8,7 +8,8 @@ from pydantic import ValidationError
 from rag_pipeline.errors import InvalidSettings
 from rag_pipeline.retrieval.overrides import check_overrides
 from rag_pipeline.schema import Release
-from rag_pipeline.settings import StrategySettings, explain, pick
+from rag_pipeline.settings.base import explain, pick
+from rag_pipeline.settings.strategy import StrategySettings
 
 
 def chosen_strategy(release: Release, name: str | None, overrides: Mapping[str, Any]) -> tuple[str, StrategySettings]:

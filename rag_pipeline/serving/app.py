@@ -32,7 +32,7 @@ from rag_pipeline.serving.reindex.runs import Reindexer, Runner
 from rag_pipeline.serving.routers import about, document, health, page, reindex, releases, retrieve
 from rag_pipeline.serving.service import Service
 from rag_pipeline.serving.settings import ServingSettings, check_listen, serving_settings
-from rag_pipeline.settings import Settings
+from rag_pipeline.settings.load import Settings
 
 log = logging.getLogger("rag_pipeline.serving")
 ROUTERS = (retrieve.router, document.router, about.router, releases.router, reindex.router, health.router, page.router)

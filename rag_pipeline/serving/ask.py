@@ -12,7 +12,7 @@ from rag_pipeline.retrieval.retrieve import retrieve_from
 from rag_pipeline.retrieval.scope import scope
 from rag_pipeline.schema import Principal, RetrievalResult
 from rag_pipeline.serving.models import RetrieveRequest
-from rag_pipeline.settings import ContextSettings
+from rag_pipeline.settings.strategy import ContextSettings
 
 
 def ask(

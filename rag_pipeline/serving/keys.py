@@ -23,7 +23,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from rag_pipeline.errors import InvalidSettings
 from rag_pipeline.schema import Principal
-from rag_pipeline.settings import Strict, explain
+from rag_pipeline.settings.base import Strict, explain
 
 Scope = Literal["read", "operate", "act-as"]
 

@@ -18,7 +18,7 @@ from rag_pipeline.serving.ask import ask
 from rag_pipeline.serving.models import RetrieveRequest
 from rag_pipeline.serving.problems import Problem, explain_invalid, problem_of, public_text
 from rag_pipeline.serving.reply import reply_of
-from rag_pipeline.settings import Settings
+from rag_pipeline.settings.load import Settings
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer

@@ -16,7 +16,8 @@ from rag_pipeline.serving.problems import Problem
 from rag_pipeline.serving.readiness import Readiness
 from rag_pipeline.serving.reindex.runs import Reindexer
 from rag_pipeline.serving.settings import ServingSettings
-from rag_pipeline.settings import Settings, suggestion
+from rag_pipeline.settings.base import suggestion
+from rag_pipeline.settings.load import Settings
 
 # For the API's description only: the gate has read the key before a router is chosen.
 _SCHEME = HTTPBearer(auto_error=False, description="A key of the server's key file; none on a server without keys.")

@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from rag_pipeline.errors import InvalidSettings
-from rag_pipeline.settings import Settings, Strict, explain
+from rag_pipeline.settings.base import Strict, explain
+from rag_pipeline.settings.load import Settings
 
 
 class ServingSettings(Strict):

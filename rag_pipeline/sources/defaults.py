@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from rag_pipeline.settings import suggestion
+from rag_pipeline.settings.base import suggestion
 from rag_pipeline.sources.metadata import KEYS, Metadata, read_metadata
 from rag_pipeline.text.repair import repair_text
 

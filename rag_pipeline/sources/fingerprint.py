@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from rag_pipeline.settings import CollectionSettings
+from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline.sources.scan import walk_all
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rag_pipeline.errors import InvalidSource
 from rag_pipeline.schema import LedgerEntry, Outcome
-from rag_pipeline.settings import SourceSettings
+from rag_pipeline.settings.build import SourceSettings
 from rag_pipeline.sources import beir
 from rag_pipeline.sources.defaults import NAME, FolderDefaults, broken_defaults, parse_defaults
 from rag_pipeline.sources.folder import Folder, Found, open_folder

@@ -16,7 +16,7 @@ from rag_pipeline.errors import InvalidSource
 from rag_pipeline.parquet import write_rows
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.schema import Document, LedgerEntry, Progress
-from rag_pipeline.settings import CollectionSettings
+from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline.sources.beir import read_corpus
 from rag_pipeline.sources.changes import Identity, compare, read_identities
 from rag_pipeline.sources.defaults import defaults_for

@@ -3,7 +3,7 @@
 from rag_pipeline.chunking.assemble import DocumentChunks
 from rag_pipeline.chunking.chunk import chunk_document
 from rag_pipeline.schema import Document
-from rag_pipeline.settings import ChunkingSettings
+from rag_pipeline.settings.build import ChunkingSettings
 from rag_pipeline.text.tokenizer import WordTokenizer
 
 WORDS = WordTokenizer()

@@ -8,7 +8,7 @@ from rag_pipeline.chunking.chunk import chunk_document
 from rag_pipeline.chunking.presets import PRESETS
 from rag_pipeline.chunking.registry import CHUNKERS
 from rag_pipeline.errors import InvalidSettings, UnknownName
-from rag_pipeline.settings import ChunkingSettings
+from rag_pipeline.settings.build import ChunkingSettings
 from rag_pipeline_tests.chunking.support import WORDS, assert_nothing_lost, assert_sound, chunk, document, texts
 
 FRAGMENTS = (

@@ -10,7 +10,8 @@ from rag_pipeline.errors import InvalidSource, UnknownName
 from rag_pipeline.parquet import read_rows, write_rows
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.schema import Chunk, Document, LedgerEntry, Progress, Section
-from rag_pipeline.settings import ChunkingSettings, CollectionSettings, SourceSettings
+from rag_pipeline.settings.build import ChunkingSettings, SourceSettings
+from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline.sources.snapshot import take_snapshot
 from rag_pipeline_tests.chunking.support import WORDS, assert_sound, document
 

@@ -1,7 +1,7 @@
 import pytest
 
 from rag_pipeline.cli.diagnosis import Finding, diagnose
-from rag_pipeline.settings import load_settings
+from rag_pipeline.settings.load import load_settings
 
 
 def by_check(findings: tuple[Finding, ...]) -> dict[str, Finding]:

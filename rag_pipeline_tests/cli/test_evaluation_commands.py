@@ -5,7 +5,7 @@ import pytest
 
 from rag_pipeline.cli.main import main
 from rag_pipeline.cli.reindex import with_sources
-from rag_pipeline.settings import load_settings
+from rag_pipeline.settings.load import load_settings
 from rag_pipeline_tests.evaluation.builders import write_set
 from rag_pipeline_tests.served import Served
 from rag_pipeline_tests.stages import document, pumps

@@ -2,7 +2,7 @@ import pytest
 
 from rag_pipeline.cli.reindex import name_after, with_sources
 from rag_pipeline.errors import InvalidSettings
-from rag_pipeline.settings import load_settings
+from rag_pipeline.settings.load import load_settings
 from rag_pipeline_tests.sites import PAGES, data_directory, write_site
 
 SETTINGS = load_settings(environ={})

@@ -5,7 +5,7 @@ import pytest
 
 from rag_pipeline.defs.graph import all_definitions
 from rag_pipeline.defs.resources import DataDirectory
-from rag_pipeline.settings import load_settings
+from rag_pipeline.settings.load import load_settings
 from rag_pipeline_tests.sites import site_settings, write_site
 
 

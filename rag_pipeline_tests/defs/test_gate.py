@@ -16,7 +16,8 @@ from rag_pipeline.paths import Home
 from rag_pipeline.release.verdict import read_verdict
 from rag_pipeline.retrieval.release_file import read_current
 from rag_pipeline.retrieval.retrieve import retrieve
-from rag_pipeline.settings import Settings, bundled_corpus, load_settings
+from rag_pipeline.settings.bundled import bundled_corpus
+from rag_pipeline.settings.load import Settings, load_settings
 from rag_pipeline_tests.sites import COLLECTION, data_directory, site_settings
 
 pytestmark = pytest.mark.model

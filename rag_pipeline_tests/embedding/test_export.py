@@ -11,7 +11,7 @@ from rag_pipeline.embedding.base import Embedder
 from rag_pipeline.embedding.packaged import packaged_folder
 from rag_pipeline.embedding.registry import load_embedder, open_embedder, verify_model
 from rag_pipeline.errors import ModelUnavailable
-from rag_pipeline.settings import EmbeddingSettings
+from rag_pipeline.settings.build import EmbeddingSettings
 from rag_pipeline_tests.embedding.tiny import random_bert
 
 pytestmark = pytest.mark.model

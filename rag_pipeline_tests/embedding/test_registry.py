@@ -6,7 +6,7 @@ import pytest
 from rag_pipeline.embedding.base import Embedder, describe_embedder
 from rag_pipeline.embedding.registry import load_embedder, open_embedder, verify_model
 from rag_pipeline.errors import ModelUnavailable
-from rag_pipeline.settings import EmbeddingSettings
+from rag_pipeline.settings.build import EmbeddingSettings
 from rag_pipeline_tests.embedding.tiny import exported_table, write_description
 
 MODULES = [{"path": "", "type": "x.Transformer"}, {"path": "1_Pooling", "type": "x.Pooling"}]

@@ -3,7 +3,7 @@ import pytest
 
 from rag_pipeline.evaluation.comparison import assess, compare, exceeds_margin
 from rag_pipeline.evaluation.experiment import QueryRun, RankedSection
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 from rag_pipeline_tests.evaluation.builders import scored
 
 SETTINGS = GateSettings(resamples=999)

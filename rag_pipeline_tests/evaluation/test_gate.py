@@ -9,7 +9,7 @@ from rag_pipeline.evaluation.experiment import QueryRun
 from rag_pipeline.evaluation.gate import judge_release, rule
 from rag_pipeline.evaluation.split import Half
 from rag_pipeline.release.verdict import Verdict, refusal
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 from rag_pipeline_tests.evaluation.builders import experiment, scored
 
 SETTINGS = GateSettings(resamples=999)

@@ -1,6 +1,6 @@
 from rag_pipeline.evaluation.gate import judge_release
 from rag_pipeline.evaluation.gate_rows import comparison_rows, tag_change_rows
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 from rag_pipeline_tests.evaluation.builders import experiment, scored
 
 

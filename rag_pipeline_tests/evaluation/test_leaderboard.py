@@ -2,7 +2,7 @@ import pytest
 
 from rag_pipeline.evaluation.experiment import QueryRun
 from rag_pipeline.evaluation.leaderboard import leaderboard, strategy_rows, tag_rows
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 from rag_pipeline_tests.evaluation.builders import experiment, scored
 
 SETTINGS = GateSettings(resamples=999)

@@ -3,7 +3,10 @@ import pytest
 from rag_pipeline.errors import InvalidEvalSet, InvalidSettings
 from rag_pipeline.evaluation.pinned import pinned_as_expected, pinned_queries
 from rag_pipeline.retrieval.reader import open_current
-from rag_pipeline.settings import CollectionSettings, PinnedQuery, bundled_eval_set, load_settings
+from rag_pipeline.settings.bundled import bundled_eval_set
+from rag_pipeline.settings.collection import CollectionSettings
+from rag_pipeline.settings.gate import PinnedQuery
+from rag_pipeline.settings.load import load_settings
 from rag_pipeline_tests.served import Served
 from rag_pipeline_tests.stages import pumps
 

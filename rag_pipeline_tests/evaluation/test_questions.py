@@ -2,7 +2,7 @@ import pytest
 
 from rag_pipeline.errors import InvalidEvalSet
 from rag_pipeline.evaluation.questions import questions_for
-from rag_pipeline.settings import CollectionSettings
+from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline_tests.evaluation.builders import write_set
 from rag_pipeline_tests.served import Served
 from rag_pipeline_tests.stages import document

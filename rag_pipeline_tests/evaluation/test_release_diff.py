@@ -2,7 +2,7 @@ import pytest
 
 from rag_pipeline.errors import InvalidEvalSet
 from rag_pipeline.evaluation.release_diff import diff_releases
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 from rag_pipeline_tests.evaluation.builders import experiment, scored
 
 SETTINGS = GateSettings(resamples=99)

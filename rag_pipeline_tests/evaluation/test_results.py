@@ -7,7 +7,7 @@ from rag_pipeline.errors import CorruptBuild
 from rag_pipeline.evaluation.experiment import QueryRun, RankedSection
 from rag_pipeline.evaluation.gate import judge_release
 from rag_pipeline.evaluation.results import read_experiment, read_gate_verdict, write_experiment, write_gate_verdict
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 from rag_pipeline_tests.evaluation.builders import experiment, scored
 
 RUN = (

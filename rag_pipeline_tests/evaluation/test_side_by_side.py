@@ -1,7 +1,7 @@
 from rag_pipeline.evaluation.comparison import compare
 from rag_pipeline.evaluation.experiment import QueryRun, RankedSection
 from rag_pipeline.evaluation.side_by_side import in_a_line, worse_questions
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 
 
 def run(*values: tuple[float, tuple[str, ...]]) -> tuple[QueryRun, ...]:

@@ -3,7 +3,7 @@
 import pytest
 
 from rag_pipeline.evaluation.simulate import QUALITY, drift, operating_point
-from rag_pipeline.settings import GateSettings
+from rag_pipeline.settings.gate import GateSettings
 
 SETTINGS = GateSettings(resamples=199)
 TYPICAL = {"questions": 300, "changed": 0.1, "settings": SETTINGS, "seed": 2}

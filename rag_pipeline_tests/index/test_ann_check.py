@@ -5,7 +5,7 @@ import pytest
 
 from rag_pipeline.index.ann_check import ann_recall
 from rag_pipeline.index.open import Index, open_build
-from rag_pipeline.settings import IndexSettings
+from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline_tests.stages import build, document, pumps
 
 

@@ -20,7 +20,7 @@ from rag_pipeline.index.open import open_build
 from rag_pipeline.index.verify import verify_build
 from rag_pipeline.parquet import read_rows
 from rag_pipeline.schema import Chunk, Document, LedgerEntry, Progress, Section
-from rag_pipeline.settings import IndexSettings
+from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline_tests.fakes import WordEmbedder
 from rag_pipeline_tests.stages import build, describe, document, pieces, pumps, write_stages
 

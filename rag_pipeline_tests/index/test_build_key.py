@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from rag_pipeline.index.build_key import build_key
-from rag_pipeline.settings import IndexSettings
+from rag_pipeline.settings.build import IndexSettings
 
 INPUTS: dict[str, Any] = {
     "snapshot_key": "s",

@@ -12,7 +12,7 @@ import pytest
 from rag_pipeline.index.duckdb_settings import connect_reader
 from rag_pipeline.index.lexical import bm25_weights
 from rag_pipeline.index.open import Index, open_build
-from rag_pipeline.settings import IndexSettings
+from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline_tests.stages import build, document
 
 WORDS = [f"word{n}" for n in range(60)] + ["create_agent", "E-4021", "C++", "東京大学", "café", "running"]

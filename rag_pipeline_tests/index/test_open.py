@@ -11,7 +11,7 @@ import pytest
 
 from rag_pipeline.errors import CorruptBuild, IncompatibleBuild, InvalidSettings
 from rag_pipeline.index.open import Index, open_build
-from rag_pipeline.settings import IndexSettings
+from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline_tests.fakes import WordEmbedder
 from rag_pipeline_tests.index.test_verify import resign
 from rag_pipeline_tests.stages import build, document, pumps

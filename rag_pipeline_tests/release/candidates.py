@@ -16,7 +16,8 @@ from rag_pipeline.release.judge import Judged, judge_candidate
 from rag_pipeline.release.publish import Published, publish
 from rag_pipeline.retrieval import query_vector, reader
 from rag_pipeline.schema import Document, Release
-from rag_pipeline.settings import CollectionSettings, IndexSettings
+from rag_pipeline.settings.build import IndexSettings
+from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline_tests.fakes import WordEmbedder
 from rag_pipeline_tests.release.standin import settings
 from rag_pipeline_tests.stages import build, describe, document, write_stages

@@ -12,7 +12,10 @@ from rag_pipeline.release.publish import publish
 from rag_pipeline.release.structural import structural_checks
 from rag_pipeline.release.verdict import record_structural_verdict
 from rag_pipeline.schema import Release
-from rag_pipeline.settings import CollectionSettings, IndexSettings, Settings, StrategySettings
+from rag_pipeline.settings.build import IndexSettings
+from rag_pipeline.settings.collection import CollectionSettings
+from rag_pipeline.settings.load import Settings
+from rag_pipeline.settings.strategy import StrategySettings
 
 EMBEDDER: dict[str, str | int] = {
     "fingerprint": "words-64-256",

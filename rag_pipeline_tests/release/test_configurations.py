@@ -7,7 +7,8 @@ from rag_pipeline.errors import UnknownName
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.create import create_release
 from rag_pipeline.release.verify import verify_release
-from rag_pipeline.settings import ContextSettings, Settings, StrategySettings, load_settings
+from rag_pipeline.settings.load import Settings, load_settings
+from rag_pipeline.settings.strategy import ContextSettings, StrategySettings
 from rag_pipeline_tests.release.standin import EMBEDDER, make_build, settings, verify
 
 

@@ -4,7 +4,8 @@ from rag_pipeline.errors import CorruptBuild, IncompatibleBuild, UnknownName
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.create import create_release
 from rag_pipeline.retrieval.release_file import read_release
-from rag_pipeline.settings import Settings, StrategySettings
+from rag_pipeline.settings.load import Settings
+from rag_pipeline.settings.strategy import StrategySettings
 from rag_pipeline_tests.release.standin import EMBEDDER, make_build, make_release, settings
 
 

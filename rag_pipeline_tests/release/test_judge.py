@@ -11,7 +11,8 @@ from rag_pipeline.release.reproduce import reproduce
 from rag_pipeline.release.verdict import read_verdict
 from rag_pipeline.retrieval.release_file import read_current
 from rag_pipeline.retrieval.retrieve import retrieve
-from rag_pipeline.settings import CollectionSettings, GateSettings, PinnedQuery
+from rag_pipeline.settings.collection import CollectionSettings
+from rag_pipeline.settings.gate import GateSettings, PinnedQuery
 from rag_pipeline_tests.evaluation.builders import write_set
 from rag_pipeline_tests.release.candidates import Wiki, pages, sentence, word
 

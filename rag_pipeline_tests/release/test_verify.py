@@ -9,7 +9,7 @@ from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.structural import structural_checks
 from rag_pipeline.release.verify import failures, release_state, served_release_verifies, verify_release
 from rag_pipeline.retrieval.release_file import release_id
-from rag_pipeline.settings import CollectionSettings
+from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline_tests.release.standin import (
     EMBEDDER,
     OWN,

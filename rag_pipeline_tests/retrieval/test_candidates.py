@@ -9,7 +9,7 @@ from rag_pipeline.retrieval.candidates import union_candidates
 from rag_pipeline.retrieval.dense import nearest
 from rag_pipeline.retrieval.lexical import bm25
 from rag_pipeline.retrieval.searches import Search
-from rag_pipeline.settings import StrategySettings
+from rag_pipeline.settings.strategy import StrategySettings
 from rag_pipeline_tests.fakes import WordEmbedder
 from rag_pipeline_tests.stages import build, document
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from rag_pipeline.schema import Principal
-from rag_pipeline.settings import load_settings
+from rag_pipeline.settings.load import load_settings
 from rag_pipeline_tests.fakes import WordEmbedder
 from rag_pipeline_tests.retrieval.fake_reranker import install
 from rag_pipeline_tests.served import CONTEXTS, Served

@@ -11,7 +11,8 @@ from rag_pipeline.schema import Document
 from rag_pipeline.serving.app import create_app
 from rag_pipeline.serving.keys import hash_key
 from rag_pipeline.serving.settings import ServingSettings
-from rag_pipeline.settings import CollectionSettings, Settings
+from rag_pipeline.settings.collection import CollectionSettings
+from rag_pipeline.settings.load import Settings
 from rag_pipeline_tests.served import Served
 from rag_pipeline_tests.stages import document
 

@@ -4,7 +4,7 @@ import pytest
 
 from rag_pipeline.errors import InvalidSettings
 from rag_pipeline.serving.settings import ServingSettings, check_listen, is_loopback, serving_settings
-from rag_pipeline.settings import Settings, load_settings
+from rag_pipeline.settings.load import Settings, load_settings
 
 
 @pytest.mark.parametrize(

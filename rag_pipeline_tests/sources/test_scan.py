@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rag_pipeline.errors import InvalidSource
-from rag_pipeline.settings import SourceSettings
+from rag_pipeline.settings.build import SourceSettings
 from rag_pipeline.sources.scan import Scan, readable, scan_source
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rag_pipeline.paths import CollectionPaths
-from rag_pipeline.settings import CollectionSettings
+from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline.sources.checks import ledger_reconciles, no_failed_inputs
 from rag_pipeline.sources.snapshot import take_snapshot
 

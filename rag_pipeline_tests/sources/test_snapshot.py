@@ -12,7 +12,7 @@ from rag_pipeline.errors import InvalidSource, TooManyFailures
 from rag_pipeline.parquet import read_rows
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.schema import Document, LedgerEntry, Progress
-from rag_pipeline.settings import CollectionSettings
+from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline.sources.checks import ledger_reconciles, no_failed_inputs
 from rag_pipeline.sources.fingerprint import sources_fingerprint
 from rag_pipeline.sources.folder import LocalFolder

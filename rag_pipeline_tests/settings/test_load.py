@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from rag_pipeline.errors import InvalidSettings, UnknownName
-from rag_pipeline.settings import load_settings
+from rag_pipeline.settings.load import load_settings
 
 
 def write(folder: Path, text: str) -> Path:

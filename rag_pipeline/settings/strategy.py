@@ -1,0 +1,91 @@
+"""How a query is answered (strategies), and for whom (contexts)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rag_pipeline.settings.base import Strict
+
+
+class RerankerSettings(Strict):
+    """Which model a reranker opens, and how long it may take; each reads what it knows."""
+
+    model: str = ""
+    """A model's name or a folder; "" = the reranker's own default."""
+    url: str = ""
+    """Where a FlashRank model is fetched from, or where a hosted reranker answers."""
+    sha256: str = ""
+    """Of what is fetched."""
+    download: bool = False
+    """Allow a cross-encoder or a FlashRank model to be downloaded."""
+    window: Annotated[int, Field(ge=16, le=512)] = 128
+    """Tokens around the hit that "maxsim" reads."""
+    seconds: Annotated[float, Field(gt=0, le=120)] = 5.0
+    """A query waits no longer; then the first stage's order stands, with a marker."""
+
+
+class StrategySettings(Strict):
+    """How a query is answered."""
+
+    transform: str = "none"
+    """What is searched for besides the query: "template" (offline), or by a language model "rewrite", "hyde",
+    "multi_query", "decompose"."""
+    transform_weight: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    """Share of the variants together in the fused score; the query as it was asked has the rest."""
+    transform_seconds: Annotated[float, Field(gt=0, le=120)] = 8.0
+    """A query waits no longer for the language model."""
+
+    vector_weight: Annotated[float, Field(ge=0, le=1)] = 0.6
+    """1 = vector leg alone, 0 = BM25 leg alone."""
+    fusion: Literal["convex", "rrf"] = "convex"
+    rrf_k: Annotated[int, Field(ge=1)] = 60
+    candidates: Annotated[int, Field(ge=1, le=10_000)] = 50
+    """Candidates of each leg."""
+    evidence: Annotated[float, Field(ge=0)] = 1 / 3
+    """Share of the sum of a document's three best chunk scores that is added to each of its chunks; 0 = off."""
+    search: Literal["auto", "exact", "hnsw"] = "auto"
+    exact_limit: Annotated[int, Field(ge=0)] = 100_000
+    """`auto` searches exactly up to this many rows."""
+    reranker: str = "none"
+    """"maxsim", "lexical", "flashrank", "cross_encoder", "cohere", "voyage", "jina"."""
+    reranker_options: RerankerSettings = RerankerSettings()
+    rerank_candidates: Annotated[int, Field(ge=1, le=1000)] = 20
+    """Best sections that are reranked; the others stay behind them in their order."""
+    rerank_top: Annotated[int | None, Field(ge=1)] = None
+    """How many go on after reranking; None = all."""
+    rerank_weight: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """1 = the reranker alone, 0 = the first stage alone."""
+    min_relevance: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Floor on the calibrated probability; without a calibration it is skipped visibly."""
+    diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """1 - lambda of maximal marginal relevance; 0 = order by score alone."""
+    top_k: Annotated[int, Field(ge=1, le=1000)] = 5
+    """Sections returned."""
+    strict: bool = False
+    """A transform, reranker or floor that could not run is an error instead of a marker."""
+
+
+class ContextSettings(Strict):
+    """A preset for one kind of caller: how to search, and what to make of what was found."""
+
+    strategy: str = "hybrid"
+    vector_weight: Annotated[float | None, Field(ge=0, le=1)] = None
+    """In place of the strategy's; the keyword leg has the rest."""
+    expand: bool = False
+    """Search for more than the query: the strategy's transform, or "template" where it has none. False = no transform.
+    """
+    rerank: bool = False
+    """The strategy's reranker, or "maxsim" where it has none. False = no reranker."""
+    parents: bool = True
+    """Present whole sections, as far as the budget allows, instead of the chunks that were found."""
+    diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
+    min_relevance: Annotated[float | None, Field(ge=0, le=1)] = None
+    """In place of the strategy's."""
+    max_chunks: Annotated[int, Field(ge=1, le=1000)] = 5
+    max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] = 1500
+    """Of the whole formatted context."""
+    form: Literal["markdown", "json"] = "markdown"
+    tokenizer: str = ""
+    """A tokenizer.json that counts the budget; "" = the embedding model's own."""
+    strict: bool | None = None
+    """In place of the strategy's."""
