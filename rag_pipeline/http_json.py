@@ -55,14 +55,17 @@ class JsonPoster:
         policy: HttpPolicy = DEFAULT_POLICY,
         *,
         extra: str = "llm",
+        reads_reply: bool = True,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        """`reads_reply` False: any 2xx is a success, and what it says, JSON or not, is left unread."""
         try:
             import httpx
         except ImportError as error:
             raise MissingExtra("httpx", extra) from error
         self.policy = policy
         self._httpx = httpx
+        self._reads_reply = reads_reply
         self._sleep = sleep
         self._client: httpx.Client | None = None
         self._lock = threading.Lock()
@@ -107,6 +110,8 @@ class JsonPoster:
             with self._open().stream(
                 "POST", url, headers={"content-type": "application/json", **headers}, content=content, timeout=left
             ) as response:
+                if not self._reads_reply and response.is_success:
+                    return None, "", False, 0.0
                 if response.status_code != 200:
                     wait = _retry_after(response.headers.get("retry-after"))
                     return None, f"http_{response.status_code}", response.status_code in RETRIED, wait

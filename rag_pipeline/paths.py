@@ -22,6 +22,30 @@ class Home:
         """Exported models, one folder a fingerprint."""
         return self.root / "models"
 
+    @property
+    def transform_replies(self) -> Path:
+        """What a language model made of queries, by the hash of what it was asked; no collection can have this name."""
+        return self.root / "transform-replies"
+
+    @property
+    def query_log(self) -> Path:
+        """Questions that a server was told to record, one file a day; no collection can have this name."""
+        return self.root / "query-log"
+
+    @property
+    def tracking_database(self) -> Path:
+        """MLflow's, where no server is configured; `mlartifacts` beside it holds the files of its runs."""
+        return self.root / "mlflow.db"
+
+    @property
+    def tracking_artifacts(self) -> Path:
+        return self.root / "mlartifacts"
+
+    @property
+    def tracking_lock(self) -> Path:
+        """Held while an evaluation is logged, by all collections."""
+        return self.root / "mlflow.lock"
+
 
 @dataclass(frozen=True, slots=True)
 class CollectionPaths:
@@ -67,6 +91,16 @@ class CollectionPaths:
     @property
     def publish_lock(self) -> Path:
         return self.root / "publish.lock"
+
+    @property
+    def regression(self) -> Path:
+        """What the release in service did night by night: history.jsonl, and the last nights in full."""
+        return self.root / "regression"
+
+    @property
+    def verdicts(self) -> Path:
+        """What language models said as judges of answers, by content, one folder a judge; shared by all releases."""
+        return self.root / "verdicts"
 
     @property
     def runs(self) -> Path:

@@ -171,6 +171,23 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """What `[number]` shows its reader, as it stands in the source: nothing is escaped, nothing joined."""
+
+    number: int
+    section_id: str
+    doc_id: str
+    title: str
+    headers: tuple[tuple[int, str], ...]
+    pieces: tuple[str, ...]
+    """In the order of the section; several where it is cut in between."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
 class SourceDocument:
     """One document among the results, in rank order."""
 
@@ -196,6 +213,8 @@ class RetrievalResult:
     """Stages that could not run or were cut: "relevance=uncalibrated", "query=truncated", ..."""
     empty_reason: str | None = None
     """Why `hits` is empty: "filter_empty", "no_match", "empty_index", "below_min_relevance"; None when it isn't."""
+    read_filters: Mapping[str, object] = field(default_factory=dict)
+    """Filters that were read from the query's own words, besides those given."""
     cached: Mapping[str, int] = field(default_factory=dict)
     """How many query vectors ("vector") and language model replies ("transform") came from a cache."""
     context: str | None = None
@@ -205,6 +224,8 @@ class RetrievalResult:
     """Of `formatted_context`."""
     citations: tuple[Citation, ...] = ()
     sources: tuple[SourceDocument, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    """What `formatted_context` presents, by number."""
 
 
 def headers_json(headers: tuple[tuple[int, str], ...]) -> dict[str, str]:

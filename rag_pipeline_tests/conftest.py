@@ -14,7 +14,13 @@ from rag_pipeline.embedding.base import Embedder
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 os.environ["DO_NOT_TRACK"] = "1"
-for _name in ("RAG_PIPELINE_HOME", "RAG_PIPELINE_CONFIG", "DAGSTER_HOME"):
+for _name in (
+    "RAG_PIPELINE_HOME",
+    "RAG_PIPELINE_CONFIG",
+    "RAG_PIPELINE_ALERT_WEBHOOK",
+    "DAGSTER_HOME",
+    "MLFLOW_TRACKING_URI",
+):
     os.environ.pop(_name, None)
 
 # Loaded machines must not fail a property for being slow.
@@ -35,7 +41,8 @@ def exported_models(request: pytest.FixtureRequest) -> Path:
     from rag_pipeline.embedding.registry import load_embedder
     from rag_pipeline.settings.build import EmbeddingSettings
 
-    code = (Path(rag_pipeline.__file__).parent / "embedding" / "export.py").read_bytes()
+    embedding = Path(rag_pipeline.__file__).parent / "embedding"
+    code = b"".join(path.read_bytes() for path in sorted(embedding.glob("*export.py")))
     models = request.config.cache.mkdir(f"models-{hashlib.sha256(code).hexdigest()[:12]}")
     load_embedder(EmbeddingSettings(), models)
     return models

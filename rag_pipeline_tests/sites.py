@@ -5,6 +5,7 @@ from pathlib import Path
 from rag_pipeline.settings.build import SourceSettings
 from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline.settings.load import Settings, load_settings
+from rag_pipeline.settings.tracking import TrackingSettings
 
 PAGES = {
     "keys/rotation.md": """---
@@ -66,6 +67,8 @@ def data_directory(folder: Path, models: Path) -> Path:
 
 
 def site_settings(home: Path, source: Path, **fields: object) -> Settings:
+    """Tracking is off: importing MLflow and making its database would cost every test seconds."""
     own = CollectionSettings.model_validate({"sources": (SourceSettings(path=str(source)),), **fields})
     settings = load_settings(environ={})
-    return settings.model_copy(update={"home": home, "collections": {COLLECTION: own}})
+    off = TrackingSettings(enabled=False)
+    return settings.model_copy(update={"home": home, "collections": {COLLECTION: own}, "tracking": off})

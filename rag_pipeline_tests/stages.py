@@ -81,8 +81,12 @@ def write_stages(
     sections: Sequence[Section] | None = None,
     vectors: np.ndarray | None = None,
     rows: Sequence[int] | None = None,
+    left_out: Sequence[LedgerEntry] = (),
 ) -> tuple[Path, Path, Path]:
-    """Folders `snapshot-<name>`, `chunking-<name>`, `vectors-<name>` under `root`."""
+    """Folders `snapshot-<name>`, `chunking-<name>`, `vectors-<name>` under `root`.
+
+    `left_out` are ledger entries of inputs ("read") and pieces ("chunk") that are in none of them.
+    """
     embedder = embedder or WordEmbedder()
     snapshot, chunking, vectors_folder = (root / f"{what}-{name}" for what in ("snapshot", "chunking", "vectors"))
     for folder in (snapshot, chunking, vectors_folder):
@@ -92,10 +96,10 @@ def write_stages(
     chunks = [c for _, some in made for c in some] if chunks is None else chunks
     read = [LedgerEntry(d.doc_id, "read", "indexed", "read", size=len(d.text)) for d in documents]
     write_rows(snapshot / "documents.parquet", Document, documents)
-    write_rows(snapshot / "ledger.parquet", LedgerEntry, read)
+    write_rows(snapshot / "ledger.parquet", LedgerEntry, [*read, *(e for e in left_out if e.stage == "read")])
     write_rows(chunking / "sections.parquet", Section, sections)
     write_rows(chunking / "chunks.parquet", Chunk, chunks)
-    write_rows(chunking / "ledger.parquet", LedgerEntry, [])
+    write_rows(chunking / "ledger.parquet", LedgerEntry, [e for e in left_out if e.stage == "chunk"])
     rows = range(len(chunks)) if rows is None else rows
     refused = [c for n, c in enumerate(chunks) if n not in rows]
     write_rows(

@@ -1,4 +1,4 @@
-"""Named sizes, child/section: the default, and three to compare it with."""
+"""Named sizes, child/section: the default, and others to compare it with."""
 
 from collections.abc import Mapping
 
@@ -12,4 +12,6 @@ PRESETS: Mapping[str, ChunkingSettings] = {
     # Sizes in words, for comparing with pipelines that count them.
     "30/100 words": ChunkingSettings(child_tokens=30, section_tokens=100, unit="words"),
     "50/200 words": ChunkingSettings(child_tokens=50, section_tokens=200, unit="words"),
+    # No structure at all: what the others have to beat.
+    "fixed 50 words": ChunkingSettings(chunker="fixed_window", child_tokens=50, section_tokens=50, unit="words"),
 }

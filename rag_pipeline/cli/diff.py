@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rag_pipeline.cli.context import served_collection, settings_for
-from rag_pipeline.cli.options import collection_option, config_option, home_option, json_option
+from rag_pipeline.cli.options import collection_option, config_option, home_option, html_option, json_option
 
 if TYPE_CHECKING:
     from rag_pipeline.evaluation.side_by_side import WorseQuestion
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @click.option("--strategy", help="Strategy of both releases. [default: the default one of each]")
 @click.option("--eval-set", type=click.Path(path_type=Path, file_okay=False), help="Questions. [default: its own]")
 @click.option("--show", type=click.IntRange(0), default=5, show_default=True, help="Questions of each kind to print.")
+@html_option
 @collection_option
 @home_option
 @config_option
@@ -28,6 +29,7 @@ def command(
     strategy: str | None,
     eval_set: Path | None,
     show: int,
+    html: Path | None,
     collection: str | None,
     home: Path | None,
     config: Path | None,
@@ -45,7 +47,7 @@ def command(
     from rag_pipeline.evaluation.gate_rows import effect_cells
     from rag_pipeline.evaluation.measure import measure_release
     from rag_pipeline.evaluation.questions import questions_for
-    from rag_pipeline.evaluation.release_diff import diff_releases
+    from rag_pipeline.evaluation.release_diff import diff_releases, renamed
     from rag_pipeline.paths import Home
     from rag_pipeline.release.stored import check_known
     from rag_pipeline.settings.collection import CollectionSettings
@@ -71,6 +73,14 @@ def command(
             for release_id in (before, after)
         )
     found = diff_releases(old, new, settings=own.gate)
+    if html is not None:
+        from rag_pipeline.durable import write_text
+        from rag_pipeline.evaluation.report.page import html_report
+
+        name = " / ".join(dict.fromkeys((*old.runs, *new.runs)))
+        pair = [renamed(experiment, name) for experiment in (old, new)]
+        title = f"Release {after} against {before}"
+        write_text(html, html_report(pair, reference=name, settings=own.gate, title=title))
     if as_json:
         print_json(found)
         return
@@ -81,6 +91,13 @@ def command(
     for title, changed in (("greatest losses", found.lost), ("greatest gains", found.won)):
         if changed[:show]:
             print_table(f"{title} ({len(changed)})", [_cells(q) for q in changed[:show]])
+    overall = comparison.overall
+    click.echo(
+        f"{overall.finding}: {overall.n} questions find a loss of {overall.detectable:.3f} four times in five; "
+        f"the margin is {own.gate.margin:g}"
+    )
+    if html is not None:
+        click.echo(f"the report is in {html}")
 
 
 def _cells(question: "WorseQuestion") -> dict[str, Any]:

@@ -14,12 +14,16 @@ COMMANDS = {
     "demo": "Index the bundled corpus, publish it and answer the five product queries.",
     "reindex": "Read, chunk, embed, build, verify and publish a collection.",
     "query": "Search the release in service.",
+    "debug": "Say why a known answer is not found: where it is lost, and what would bring it back.",
     "serve": "Serve the HTTP API and the playground page.",
     "mcp": "Serve retrieval to agents over the Model Context Protocol.",
     "release": "List, show, verify, roll back, collect and reproduce releases.",
-    "evalset": "Check the questions and labels of an eval set.",
+    "evalset": "Make and check eval sets: from real questions, by judging, by a model.",
     "compare": "Compare retrieval strategies on an eval set.",
+    "answers": "Measure answers: key facts, faithfulness by each judge, abstention, cost.",
     "diff": "Compare two releases question by question.",
+    "eval": "Log stored evaluations to MLflow.",
+    "variant": "Build a collection otherwise beside the one in service, to compare the two.",
     "doctor": "Check this installation and say what to do about each problem.",
 }
 

@@ -33,3 +33,20 @@ def collection_option(command: F) -> F:
 
 def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
+
+
+def _in_a_folder(context: click.Context, parameter: click.Parameter, file: Path | None) -> Path | None:
+    """Told before minutes of measuring, not after."""
+    if file is not None and not file.absolute().parent.is_dir():
+        raise click.BadParameter(f"the folder {file.parent} does not exist; create it", ctx=context, param=parameter)
+    return file
+
+
+def html_option(command: F) -> F:
+    return click.option(
+        "--html",
+        type=click.Path(path_type=Path, dir_okay=False, writable=True),
+        metavar="FILE",
+        callback=_in_a_folder,
+        help="Write one self-contained page with tables and plots.",
+    )(command)

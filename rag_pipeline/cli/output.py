@@ -14,7 +14,7 @@ from rich.table import Table
 from rag_pipeline.schema import Hit, RetrievalResult, headers_json
 
 SHORT = 20
-STAGES = ("vector", "bm25", "original", "fused", "evidence", "rerank", "blended")
+STAGES = ("vector", "bm25", "original", "fused", "evidence", "exact", "rerank", "blended")
 """Of an explanation, in the order they ran."""
 WIDE = 160
 """Columns where output goes to a file or another program."""
@@ -48,6 +48,7 @@ def result_json(result: RetrievalResult) -> dict[str, Any]:
         "strategy": result.strategy,
         "release": result.release_id,
         "build_key": result.build_key,
+        "read_filters": dict(result.read_filters),
         "context": result.context,
         "formatted_context": result.formatted_context,
         "total_tokens": result.total_tokens,
@@ -119,7 +120,9 @@ def _cell(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:,.2f}" if isinstance(value, float) else visible(str(value))
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return "\n".join(visible(line) for line in str(value).split("\n"))
 
 
 def _plain(value: Any) -> Any:

@@ -10,6 +10,9 @@ from rag_pipeline.cli.options import collection_option, config_option, home_opti
 from rag_pipeline.errors import InvalidQuery
 from rag_pipeline.schema import Principal, RetrievalResult
 
+ANSWER_CONTEXT = "agent"
+"""What an answer rests on where no preset is named."""
+
 
 @click.command("query", short_help="Search the release in service.")
 @click.argument("text")
@@ -27,6 +30,17 @@ from rag_pipeline.schema import Principal, RetrievalResult
     help="Only documents that match, as category=security; the same key twice means either; a JSON value is taken "
     'as such: updated=\'{"gte": "2026-01-01"}\'.',
 )
+@click.option(
+    "--read-filters",
+    type=click.Choice(["none", "rules", "llm"]),
+    help="Whether limits said in TEXT become filters, and by what. [default: the strategy's]",
+)
+@click.option("--answer", "wants_answer", is_flag=True, help="Answer with citations instead of listing results.")
+@click.option(
+    "--answerer",
+    type=click.Choice(["extractive", "llm"]),
+    help="With --answer: quote the passages, or ask the language model of RAG_PIPELINE_LLM_URL. [default: extractive]",
+)
 @click.option("--as", "identity", metavar="USER", help="Search as this user; without it, public documents only.")
 @click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of that user; may be repeated.")
 @home_option
@@ -40,6 +54,9 @@ def command(
     top_k: int | None,
     explain: bool,
     filters: tuple[str, ...],
+    read_filters: str | None,
+    wants_answer: bool,
+    answerer: str | None,
     identity: str | None,
     groups: tuple[str, ...],
     home: Path | None,
@@ -54,6 +71,7 @@ def command(
       rag-pipeline query "what encryption is used?" -f category=security
       rag-pipeline query "salary bands" --as maria --group people-ops --json
       rag-pipeline query "rotate signing keys" --context agent
+      rag-pipeline query "how often are keys rotated?" --answer
     """
     from rag_pipeline.cli.output import print_json, result_json
     from rag_pipeline.retrieval.retrieve import retrieve
@@ -61,19 +79,30 @@ def command(
     settings = settings_for(config, home)
     if groups and identity is None:
         raise click.UsageError("--group needs --as USER")
-    overrides: dict[str, Any] = {"top_k": top_k} if top_k is not None else {}
+    if answerer and not wants_answer:
+        raise click.UsageError("--answerer needs --answer")
+    overrides: dict[str, Any] = {"top_k": top_k, "read_filters": read_filters}
+    name = collection_name(settings, collection)
     result = retrieve(
         text,
-        collection=collection_name(settings, collection),
+        collection=name,
         strategy=strategy,
-        context=context,
+        context=context or (ANSWER_CONTEXT if wants_answer else None),
         explain=explain,
         filters=parse_filters(filters) or None,
         principal=Principal(identity, groups) if identity is not None else None,
         home=settings.home,
-        **overrides,
+        **{name: value for name, value in overrides.items() if value is not None},
     )
-    if as_json:
+    if wants_answer:
+        from rag_pipeline.cli.answering import answer_json, answer_to, print_answer
+
+        answer = answer_to(result, answerer or "extractive", home=settings.home, collection=name)
+        if as_json:
+            print_json({**result_json(result), "answer": answer_json(answer)})
+        else:
+            print_answer(answer, result)
+    elif as_json:
         print_json(result_json(result))
     else:
         print_result(result)
@@ -102,6 +131,8 @@ def parse_filters(given: tuple[str, ...]) -> dict[str, Any]:
 
 
 def print_result(result: RetrievalResult) -> None:
+    import json
+
     from rich.markup import escape
 
     from rag_pipeline.cli.output import console, explanation_rows, header_path, print_table, visible
@@ -120,6 +151,13 @@ def print_result(result: RetrievalResult) -> None:
         out.print()
     if result.hits and result.hits[0].ranks:
         print_table("How every stage ranked it: rank (score)", explanation_rows(result.hits))
+    if not result.hits or result.hits[0].ranks:
+        for what, numbers in (("candidates", result.candidates), ("milliseconds", result.timings_ms)):
+            if numbers:
+                out.print(f"{what}: {', '.join(f'{stage} {round(n, 1)}' for stage, n in numbers.items())}")
+    if result.read_filters:
+        read = json.dumps(dict(result.read_filters), ensure_ascii=False)
+        out.print(escape(visible(f"filters read from the words: {read}")))
     total = result.timings_ms.get("total", 0.0)
     out.print(
         f"{len(result.hits)} sections by {result.strategy} in {total:.0f} ms, release {result.release_id}"

@@ -8,9 +8,9 @@ from rag_pipeline.cli.context import served_collection, settings_for
 from rag_pipeline.cli.options import collection_option, config_option, home_option, json_option
 
 
-@click.group("release", short_help="List, show, verify, roll back, collect and reproduce releases.")
+@click.group("release", short_help="List, show, verify, roll back, pin, collect and reproduce releases.")
 def command() -> None:
-    """List, show, verify, roll back, collect and reproduce releases.
+    """List, show, verify, roll back, pin, collect and reproduce releases.
 
     \b
     Examples:
@@ -42,7 +42,7 @@ def list_command(collection: str | None, home: Path | None, config: Path | None,
             {
                 "release": row.release_id,
                 "in service": "*" if row.current else "",
-                "state": row.state,
+                "state": f"{row.state}, variant" if row.variant else row.state,
                 "build": row.build_key,
                 "documents": row.documents,
                 "chunks": row.chunks,
@@ -146,6 +146,55 @@ def publish_command(
         print_json(done)
     else:
         click.echo(f"{paths.root.name}: {done.previous} -> {done.current}")
+
+
+@command.command("champion")
+@click.argument("release_id", required=False)
+@click.option("--unpin", is_flag=True, help="Measure against no champion any more.")
+@click.option("--reason", metavar="WHY", help="Recorded in the history; needed to pin or unpin.")
+@collection_option
+@home_option
+@config_option
+@json_option
+def champion_command(
+    release_id: str | None,
+    unpin: bool,
+    reason: str | None,
+    collection: str | None,
+    home: Path | None,
+    config: Path | None,
+    as_json: bool,
+) -> None:
+    """Pin the release that every candidate is also measured against, so that small losses can't add up.
+
+    gc keeps it. Without a release it says which one is pinned.
+
+    \b
+    Examples:
+      rag-pipeline release champion
+      rag-pipeline release champion 1e5359d93d685a99157d --reason "best on the held-out half"
+      rag-pipeline release champion --unpin --reason "the corpus was replaced"
+    """
+    from rag_pipeline.cli.output import print_json
+    from rag_pipeline.release.pointer import pin_champion
+    from rag_pipeline.release.stored import read_champion
+
+    paths = served_collection(settings_for(config, home), collection)
+    if release_id is not None and unpin:
+        raise click.UsageError("name a release to pin, or --unpin, not both")
+    if release_id is None and not unpin:
+        before = read_champion(paths)
+    else:
+        if reason is None or not reason.strip():
+            raise click.UsageError("say why with --reason; it is recorded in the history")
+        before = pin_champion(paths, release_id, reason=reason.strip())
+    now = read_champion(paths)
+    if as_json:
+        print_json({"collection": paths.root.name, "champion": now, "previous": before})
+    elif release_id is None and not unpin:
+        click.echo(f"{paths.root.name}: {now or 'no champion is pinned'}")
+    else:
+        click.echo(f"{paths.root.name}: champion {before or 'none'} -> {now or 'none'}")
 
 
 @command.command("gc")

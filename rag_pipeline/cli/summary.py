@@ -1,6 +1,11 @@
-"""What a re-index did, for a person: the ledger in a few lines."""
+"""What a re-index did, for a person: the ledger and the verdict in a few lines."""
 
-from rag_pipeline.cli.output import console, print_table
+from collections.abc import Mapping
+from typing import Any
+
+from rich.markup import escape
+
+from rag_pipeline.cli.output import console, print_table, visible
 from rag_pipeline.defs.launch import ReindexReport
 
 
@@ -14,7 +19,27 @@ def print_summary(report: ReindexReport) -> None:
     changes = ", ".join(f"{n} {kind}" for kind, n in report.changes.items() if n) or "no document changed"
     out.print(f"{changes}; {report.documents} documents, {report.chunks} chunks")
     out.print(f"{report.embedded} embedded, {report.reused} from the cache; {report.seconds:.1f} s")
+    for line in verdict_lines(report.verdict):
+        out.print(escape(visible(line)))
     verb = "published" if report.changed else "already in service"
     out.print(
         f"[bold]release {report.release}[/bold] {verb} (build {report.build_key}, collection {report.collection})"
     )
+
+
+def verdict_lines(verdict: Mapping[str, Any]) -> list[str]:
+    """What was compared with what, the numbers, and how small a loss could have been seen."""
+    lines = [f"verdict: {verdict['decision']}; {verdict['reason']}"]
+    for row in verdict["comparisons"]:
+        lines.append(
+            f"  {row['strategy']} against the {_reference(row)}: {row['metric']} {row['before']:.3f} -> "
+            f"{row['after']:.3f} ({row['difference']:+.3f}, 90 % interval {row['low']:+.3f} to {row['high']:+.3f}) on "
+            f"{row['n']} questions, {row['changed']} changed: {row['finding']}; smallest detectable loss "
+            f"{row['smallest detectable loss']:.3f}"
+        )
+    return lines
+
+
+def _reference(row: Mapping[str, Any]) -> str:
+    name = "release in service" if row["reference"] == "in service" else row["reference"]
+    return f"{name} {row['release']}"

@@ -6,12 +6,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from rag_pipeline.context.build import build_context
-from rag_pipeline.context.passage import parents_of
+from rag_pipeline.context.passage import Presented, parents_of
 from rag_pipeline.errors import InvalidSettings
 from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.parents import section_texts
 from rag_pipeline.retrieval.scope import Mask
-from rag_pipeline.schema import Citation, Hit, SourceDocument
+from rag_pipeline.schema import Citation, Hit, Passage, SourceDocument
 from rag_pipeline.settings.strategy import ContextSettings
 from rag_pipeline.text.tokenizer import ModelTokenizer, Tokenizer
 
@@ -23,6 +23,13 @@ class Presentation:
     citations: tuple[Citation, ...]
     sources: tuple[SourceDocument, ...]
     markers: tuple[str, ...]
+    passages: tuple[Presented, ...]
+    """By number, from 1: what of each section is shown."""
+
+    @property
+    def shown(self) -> tuple[Passage, ...]:
+        """The same as source text, as a result carries it."""
+        return tuple(_passage(presented) for presented in self.passages)
 
 
 def present(
@@ -41,7 +48,13 @@ def present(
     parents = parents_of(hits, section_texts=texts)
     made = build_context(query, parents, budget=settings.max_tokens, tokenizer=tokenizer, form=settings.form)
     citations = tuple(Citation(p.number, p.parent.section_id, p.parent.doc_id) for p in made.passages)
-    return Presentation(made.text, made.tokens, citations, sources_of(hits, citations), made.markers)
+    return Presentation(made.text, made.tokens, citations, sources_of(hits, citations), made.markers, made.passages)
+
+
+def _passage(presented: Presented) -> Passage:
+    parent = presented.parent
+    pieces = tuple(parent.text[start:end] for start, end in presented.spans)
+    return Passage(presented.number, parent.section_id, parent.doc_id, parent.title, parent.headers, pieces)
 
 
 def sources_of(hits: tuple[Hit, ...], citations: tuple[Citation, ...]) -> tuple[SourceDocument, ...]:

@@ -2,9 +2,12 @@
 
 import dagster as dg
 
+from rag_pipeline.defs.answers import ANSWER_QUALITY, JUDGE_QUALITY
 from rag_pipeline.defs.collection import CollectionDefs
 from rag_pipeline.defs.evaluation import LEADERBOARD, compare_job_name
+from rag_pipeline.defs.regression import REGRESSION, regression_automation
 from rag_pipeline.defs.resources import DataDirectory
+from rag_pipeline.defs.tracking import EXPERIMENT_LOG
 from rag_pipeline.sources.fingerprint import sources_fingerprint
 
 SENSOR_INTERVAL_SECONDS = 60
@@ -16,10 +19,11 @@ def job_name(collection: str) -> str:
 
 def automation_definitions(c: CollectionDefs) -> dg.Definitions:
     everything = dg.AssetSelection.key_prefixes([c.name])
-    comparison = dg.AssetSelection.assets(c.key(LEADERBOARD))
+    comparison = dg.AssetSelection.assets(c.key(LEADERBOARD), c.key(ANSWER_QUALITY), c.key(JUDGE_QUALITY))
+    regression = dg.AssetSelection.assets(c.key(REGRESSION))
     job = dg.define_asset_job(
         job_name(c.name),
-        selection=everything - comparison,
+        selection=everything - comparison - regression,
         # One process: one DuckDB writer, the model loaded once, no twenty seconds of imports a step.
         executor_def=dg.in_process_executor,
         tags=c.tags,
@@ -27,10 +31,10 @@ def automation_definitions(c: CollectionDefs) -> dg.Definitions:
     )
     compare = dg.define_asset_job(
         compare_job_name(c.name),
-        selection=comparison,
+        selection=comparison | dg.AssetSelection.assets(c.key(EXPERIMENT_LOG)),
         executor_def=dg.in_process_executor,
         tags=c.tags,
-        description=f"Evaluate every strategy of the latest candidate of {c.name!r}.",
+        description=f"Evaluate every strategy, the answers and their judges, for the latest candidate of {c.name!r}.",
     )
     nightly = dg.ScheduleDefinition(
         name=f"{c.name}_nightly",
@@ -55,4 +59,6 @@ def automation_definitions(c: CollectionDefs) -> dg.Definitions:
         # No run key: Dagster never launches one twice, and sources can change back to what they were.
         return dg.SensorResult(run_requests=[dg.RunRequest(tags=c.tags)], cursor=seen)
 
-    return dg.Definitions(jobs=[job, compare], schedules=[nightly], sensors=[sources_changed])
+    return dg.Definitions.merge(
+        dg.Definitions(jobs=[job, compare], schedules=[nightly], sensors=[sources_changed]), regression_automation(c)
+    )

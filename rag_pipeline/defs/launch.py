@@ -48,6 +48,10 @@ class ReindexReport:
     """Pieces of documents that the chunker rejected, by rule."""
     changes: Mapping[str, int]
     """Documents added, changed, moved and deleted since the last snapshot."""
+    verdict: Mapping[str, Any]
+    """What let it in: decision, reason, baseline and eval set hash, and one row for each strategy and reference that
+    were compared ("comparisons": n, changed, before, after, difference, low, high, finding, smallest detectable loss).
+    """
 
 
 def reindex(
@@ -157,11 +161,18 @@ def _report(result: dg.ExecuteInProcessResult, collection: str, seconds: float) 
         ledger_rules=_counts(documents["ledger"]),
         rejected=_counts(found["chunks"]["rejected"]),
         changes={k: documents[k].value for k in ("added", "changed", "moved", "deleted")},
+        verdict={
+            **{key: value("gate_verdict", key) for key in ("decision", "reason", "baseline", "eval_set_hash")},
+            "comparisons": _rows(found["gate_verdict"]["comparisons"]),
+        },
     )
 
 
 def _counts(metadata: Any) -> dict[str, int]:
+    return {str(next(iter(row.values()))): int(row["count"]) for row in _rows(metadata)}
+
+
+def _rows(metadata: Any) -> list[dict[str, Any]]:
     if not isinstance(metadata, dg.TableMetadataValue):
-        return {}
-    rows: list[dict[str, Any]] = [dict(record.data) for record in metadata.records]
-    return {str(next(iter(row.values()))): int(row["count"]) for row in rows}
+        return []
+    return [dict(record.data) for record in metadata.records]

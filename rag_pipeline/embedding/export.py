@@ -1,7 +1,7 @@
 """A sentence-transformers model as one ONNX file, written once a fingerprint.
 
 The transformer alone is exported; pooling and unit length stay in the runtime, so the token states remain available.
-torch is imported here and nowhere on the query path.
+torch is imported for it (torch_export.py) and nowhere on the query path.
 """
 
 import logging
@@ -12,16 +12,20 @@ from typing import Any
 import numpy as np
 
 from rag_pipeline.durable import temporary_name
+from rag_pipeline.embedding.base import Embedder
 from rag_pipeline.embedding.description import ModelDescription
-from rag_pipeline.embedding.exported import CARD, MODEL, TOKENIZER, read_exported, write_card
+from rag_pipeline.embedding.exported import CARD, MODEL, TOKENIZER, TOKENS, read_exported, write_card
 from rag_pipeline.embedding.fingerprint import ModelIdentity, fingerprint
-from rag_pipeline.embedding.onnx_runtime import OnnxEmbedder
+from rag_pipeline.embedding.onnx_int8 import quantise
 from rag_pipeline.embedding.publish import publish_folder
 from rag_pipeline.embedding.quiet import quiet
-from rag_pipeline.errors import MissingExtra, ModelUnavailable
+from rag_pipeline.embedding.runtimes import open_exported
+from rag_pipeline.embedding.token_export import write_token_model
+from rag_pipeline.embedding.torch_export import load_model, write_onnx
+from rag_pipeline.errors import ModelUnavailable
 
-OPSET = 17
-LEAST_COSINE = 0.9999
+LEAST_COSINE = {"fp32": 0.9999, "bf16": 0.9995, "int8": 0.97}
+"""With the original's vectors, by precision; over texts that were chosen to be hard."""
 EXPORTABLE = ({"Transformer", "Pooling"}, {"Transformer", "Pooling", "Normalize"})
 _OTHER = 'set runtime = "sentence-transformers" in [embedding]'
 # The texts that a wrong tokenizer, limit, pooling or traced shape gets wrong.
@@ -41,12 +45,12 @@ def check_exportable(description: ModelDescription) -> None:
     """Raises ModelUnavailable for a model that is more than a transformer with mean or cls pooling."""
     if set(description.modules) not in EXPORTABLE or description.modules[0] != "Transformer":
         raise ModelUnavailable(
-            f"the model in {description.folder} has the modules {', '.join(description.modules)}; onnxruntime runs "
+            f"the model in {description.folder} has the modules {', '.join(description.modules)}; an exported one is "
             f"Transformer, Pooling and Normalize only: {_OTHER}"
         )
     if description.pooling not in ("mean", "cls"):
         raise ModelUnavailable(
-            f"the model in {description.folder} pools by {description.pooling!r}; onnxruntime does mean or cls: "
+            f"the model in {description.folder} pools by {description.pooling!r}; an exported one by mean or cls: "
             + _OTHER
         )
     if description.dimension is None or description.max_tokens is None:
@@ -75,7 +79,7 @@ def export_model(description: ModelDescription, identity: ModelIdentity, *, mode
 
 
 def _write(description: ModelDescription, identity: ModelIdentity, model: str, folder: Path) -> None:
-    live = _load(description.folder)
+    live = load_model(description.folder)
     found = (live.get_embedding_dimension(), live.max_seq_length)
     if found != (identity.dimension, identity.max_tokens):
         raise ModelUnavailable(
@@ -84,7 +88,9 @@ def _write(description: ModelDescription, identity: ModelIdentity, model: str, f
         )
     try:
         with quiet():
-            _export(live, folder / MODEL)
+            write_onnx(live, folder / MODEL)
+            if (identity.runtime, identity.precision) == ("onnxruntime", "int8"):
+                quantise(folder / MODEL)
     except Exception as error:
         raise ModelUnavailable(f"{description.folder} can't be exported to ONNX ({error!r:.300}); {_OTHER}") from error
     own = description.folder / TOKENIZER
@@ -92,52 +98,12 @@ def _write(description: ModelDescription, identity: ModelIdentity, model: str, f
         shutil.copyfile(own, folder / TOKENIZER)
     else:
         live.tokenizer.backend_tokenizer.save(str(folder / TOKENIZER))
-    write_card(folder, model=model, identity=identity, files=(MODEL, TOKENIZER))
-    _compare(live, identity, OnnxEmbedder(read_exported(folder.parent, folder.name)))
+    tokens = (TOKENS,) if write_token_model(live, folder) else ()
+    write_card(folder, model=model, identity=identity, files=(MODEL, TOKENIZER, *tokens))
+    _compare(live, identity, open_exported(read_exported(folder.parent, folder.name)))
 
 
-def _load(folder: Path) -> Any:
-    try:
-        import onnx  # noqa: F401  torch's exporter needs it and fails late without
-        from sentence_transformers import SentenceTransformer
-    except ImportError as error:
-        raise MissingExtra(error.name or "sentence-transformers", "build") from None
-    with quiet():
-        # Eager attention gives the graph that onnxruntime's own optimizer knows best.
-        model = SentenceTransformer(str(folder), device="cpu", model_kwargs={"attn_implementation": "eager"})
-        return model.float().eval()
-
-
-def _export(live: Any, path: Path) -> None:
-    import torch
-
-    names = [n for n in live.tokenizer.model_input_names if n in ("input_ids", "attention_mask", "token_type_ids")]
-
-    class Encoder(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = live[0].auto_model
-
-        def forward(self, *values: Any) -> Any:
-            return self.inner(**dict(zip(names, values, strict=True)), return_dict=False)[0]
-
-    ids = torch.tensor([[5, 6, 7, 8, 9, 10, 11], [12, 13, 14, 15, 0, 0, 0]])
-    feed = {"input_ids": ids, "attention_mask": (ids > 0).long(), "token_type_ids": torch.zeros_like(ids)}
-    axes = {0: "batch", 1: "tokens"}
-    with torch.no_grad():
-        torch.onnx.export(
-            Encoder().eval(),
-            tuple(feed[n] for n in names),
-            str(path),
-            input_names=names,
-            output_names=["last_hidden_state"],
-            dynamic_axes=dict.fromkeys([*names, "last_hidden_state"], axes),
-            opset_version=OPSET,
-            dynamo=False,  # the newer exporter takes nine times as long and writes two files
-        )
-
-
-def _compare(live: Any, identity: ModelIdentity, embedder: OnnxEmbedder) -> None:
+def _compare(live: Any, identity: ModelIdentity, embedder: Embedder) -> None:
     with quiet():
         own = live.encode(
             [identity.document_prefix + t for t in _PROBES],
@@ -147,9 +113,10 @@ def _compare(live: Any, identity: ModelIdentity, embedder: OnnxEmbedder) -> None
         )
     cosines = (own * embedder.embed(_PROBES)).sum(axis=1)
     worst = int(np.argmin(cosines))
-    if not cosines[worst] >= LEAST_COSINE:
+    least = LEAST_COSINE[identity.precision]
+    if not cosines[worst] >= least:
         raise ModelUnavailable(
             f"the exported model's vector of {_PROBES[worst][:40]!r} has cosine {cosines[worst]:.6f} with the "
-            f"original's, less than {LEAST_COSINE}; {_OTHER}"
+            f"original's, less than {least} in {identity.precision}; {_OTHER}"
         )
     logger.info("exported %s, least cosine with the original %.7f", embedder.model, cosines[worst])

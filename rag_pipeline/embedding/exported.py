@@ -15,6 +15,8 @@ from rag_pipeline.errors import ModelUnavailable
 
 CARD = "embedder.json"
 MODEL = "model.onnx"
+TOKENS = "tokens.onnx"
+"""The small form for reranking; folders of earlier versions lack it, and nothing else needs it."""
 TOKENIZER = "tokenizer.json"
 _AGAIN = "delete the folder and run a reindex, which makes it again"
 

@@ -27,6 +27,11 @@ class ModelIdentity:
     query_prefix: str
     document_prefix: str
 
+    @property
+    def runs_on(self) -> str:
+        """Runtime and precision in one word, for people: "onnxruntime", "openvino-bf16"."""
+        return self.runtime if self.precision == "fp32" else f"{self.runtime}-{self.precision}"
+
 
 def fingerprint(identity: ModelIdentity, *, version: str = EMBEDDER_VERSION) -> str:
     """First 16 hex digits of sha256 over the identity's canonical JSON and the version."""

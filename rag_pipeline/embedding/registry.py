@@ -16,9 +16,10 @@ from rag_pipeline.embedding.description import ModelDescription, describe_model
 from rag_pipeline.embedding.export import check_exportable, export_model
 from rag_pipeline.embedding.exported import CARD, TOKENIZER, ExportedModel, read_exported, verify_model, write_card
 from rag_pipeline.embedding.fingerprint import ModelIdentity, fingerprint
-from rag_pipeline.embedding.onnx_runtime import OnnxEmbedder
 from rag_pipeline.embedding.publish import publish_folder
+from rag_pipeline.embedding.runtimes import check_runtime, open_exported
 from rag_pipeline.embedding.source import ModelSource, resolve_model
+from rag_pipeline.embedding.token_export import add_token_model, lacks_token_model
 from rag_pipeline.errors import ModelUnavailable
 from rag_pipeline.settings.build import EmbeddingSettings
 
@@ -50,15 +51,19 @@ def open_embedder(models: Path, fingerprint: str) -> Embedder:
     return _OPENERS[exported.identity.runtime](exported)
 
 
-def _load_onnx(
+def _load_exported(
     settings: EmbeddingSettings, source: ModelSource, description: ModelDescription, models: Path
 ) -> Embedder:
     check_exportable(description)
+    check_runtime(settings.runtime, settings.precision)
     identity = _identity(settings, description, description.dimension, description.max_tokens)
     key = fingerprint(identity)
     if not (models / key / CARD).is_file():
         export_model(description, identity, model=source.model, models=models)
-    return OnnxEmbedder(read_exported(models, key), threads=settings.threads, batch_tokens=settings.batch_tokens)
+    exported = read_exported(models, key)
+    if lacks_token_model(exported):
+        add_token_model(exported, source.folder)
+    return open_exported(exported, threads=settings.threads, batch_tokens=settings.batch_tokens)
 
 
 def _load_sentence_transformers(
@@ -103,7 +108,7 @@ def _identity(
         pooling=description.pooling if pooled else "+".join(description.modules),
         normalize=True,
         runtime=settings.runtime,
-        precision="fp32",
+        precision=settings.precision,
         query_prefix=settings.query_prefix,
         document_prefix=settings.document_prefix,
     )
@@ -127,8 +132,13 @@ def _record(source: ModelSource, identity: ModelIdentity, live: Any, models: Pat
 
 
 _Loader = Callable[[EmbeddingSettings, ModelSource, ModelDescription, Path], Embedder]
-_LOADERS: dict[str, _Loader] = {"onnxruntime": _load_onnx, "sentence-transformers": _load_sentence_transformers}
+_LOADERS: dict[str, _Loader] = {
+    "onnxruntime": _load_exported,
+    "openvino": _load_exported,
+    "sentence-transformers": _load_sentence_transformers,
+}
 _OPENERS: dict[str, Callable[[ExportedModel], Embedder]] = {
-    "onnxruntime": OnnxEmbedder,
+    "onnxruntime": open_exported,
+    "openvino": open_exported,
     "sentence-transformers": _open_sentence_transformers,
 }

@@ -41,7 +41,7 @@ class SentenceTransformersEmbedder:
         identity = exported.identity
         self.fingerprint = exported.fingerprint
         self.model = exported.model
-        self.runtime = identity.runtime
+        self.runtime = identity.runs_on
         self.dimension = identity.dimension
         self.query_prefix = identity.query_prefix
         self._prefixes = {"document": identity.document_prefix, "query": identity.query_prefix}

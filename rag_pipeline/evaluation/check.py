@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from rag_pipeline.evaluation.answer_labels import ANSWERS, read_answer_set, unresolved_passages
 from rag_pipeline.evaluation.eval_set import LabelProblem
 from rag_pipeline.evaluation.labels import JUDGEMENTS, read_eval_set
 from rag_pipeline.evaluation.resolve import Corpus, resolve
@@ -11,8 +12,12 @@ from rag_pipeline.evaluation.split import split_halves
 def check_eval_set(folder: Path, *, corpus: Corpus | None = None, split: str = "test") -> tuple[LabelProblem, ...]:
     """Errors and notices, by file and line; without a corpus, only what the files say of themselves.
 
-    Raises InvalidEvalSet where the folder or one of its files is missing.
+    A folder with `answers.jsonl` is one of labelled answers. Raises InvalidEvalSet where the folder or one of its files
+    is missing.
     """
+    if (folder / ANSWERS).is_file():
+        answers, in_itself = read_answer_set(folder)
+        return (*in_itself, *(unresolved_passages(answers, corpus) if corpus is not None else ()))
     eval_set, found = read_eval_set(folder, split=split)
     problems = list(found)
     labels = f"{split}.tsv" if (folder / "qrels").is_dir() else JUDGEMENTS

@@ -114,6 +114,15 @@ def compare(baseline: Sequence[QueryRun], candidate: Sequence[QueryRun], *, sett
     )
 
 
+def overall_effect(baseline: Sequence[QueryRun], candidate: Sequence[QueryRun], *, settings: GateSettings) -> Effect:
+    """What `compare` finds over all questions on `settings.metric`, without the tags."""
+    metric = settings.metric
+    before = {q.query_id: q.metrics[metric] for q in baseline if metric in q.metrics}
+    pairs = [(before[q.query_id], q.metrics[metric]) for q in candidate if metric in q.metrics and q.query_id in before]
+    old, new = np.array(pairs, np.float64).reshape(-1, 2).T
+    return assess(old, new, settings=settings)
+
+
 def assess(baseline: np.ndarray, candidate: np.ndarray, *, settings: GateSettings) -> Effect:
     """Statistics of paired scores (n,) each; the finding uses the margin, alpha, and seed of `settings`.
 

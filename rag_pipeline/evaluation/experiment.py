@@ -13,6 +13,7 @@ from rag_pipeline.evaluation.eval_set import UNANSWERABLE, EvalSet, Query
 from rag_pipeline.evaluation.resolve import Relevance, Resolution
 from rag_pipeline.evaluation.scoring import score
 from rag_pipeline.evaluation.split import Half, select
+from rag_pipeline.evaluation.stopping import Stop
 from rag_pipeline.schema import RetrievalResult
 
 Retrieve = Callable[[Query], RetrievalResult]
@@ -48,6 +49,15 @@ class QueryRun:
     """By stage, as the retrieval reported them."""
     markers: tuple[str, ...] = ()
     error: str | None = None
+    recall_curve: tuple[float, ...] = ()
+    """Recall of sections at 1, 2, ... 10; empty where the question was not scored."""
+
+    @property
+    def milliseconds(self) -> float | None:
+        """Of the answer, as the retrieval reported it where it did; None where there is none."""
+        if "total" in self.timings_ms:
+            return self.timings_ms["total"]
+        return None if self.seconds is None else self.seconds * 1000
 
     @property
     def answerable(self) -> bool:
@@ -78,6 +88,8 @@ class Experiment:
     """Calls before the first measured one."""
     code: str = ""
     """Fingerprint of the code that answered and scored; two experiments of other code are not compared."""
+    could_not_run: Mapping[str, str] = field(default_factory=dict)
+    """Strategy -> why it was not asked, or not asked to the end; its questions that were not asked are failures."""
 
 
 def run_experiment(
@@ -91,22 +103,26 @@ def run_experiment(
     warm_up: int = 3,
     code: str = "",
 ) -> Experiment:
-    """Every question of `half` through every strategy, one after the other.
+    """Every question of `half` through every strategy.
 
-    `resolution` is what the labels mean in this build. A call that raises, or that answers from another release, is
-    recorded as that question's failure and the run goes on.
+    Question by question and not strategy by strategy, so that what strategies share about a question need be kept for
+    one question only. `resolution` is what the labels mean in this build. A call that raises, or that answers from
+    another release, is recorded as that question's failure and the run goes on; a strategy that can't run at all is
+    found by the calls that warm up, and not asked again for every question.
     """
     questions = select(eval_set, half).queries
-    runs: dict[str, tuple[QueryRun, ...]] = {}
+    stops = {name: Stop() for name in strategies}
+    runs: dict[str, list[QueryRun]] = {name: [] for name in strategies}
     warmed = 0
     for name, retrieve in strategies.items():
         for query in questions[:warm_up]:
-            _call(retrieve, query, release_id=release_id)
-            warmed += 1
-        runs[name] = tuple(
-            _run(retrieve, query, relevance=resolution.relevance.get(query.id), release_id=release_id)
-            for query in questions
-        )
+            if stops[name].reason is None:
+                _call(retrieve, query, release_id=release_id, stop=stops[name])
+                warmed += 1
+    for query in questions:
+        relevance = resolution.relevance.get(query.id)
+        for name, retrieve in strategies.items():
+            runs[name].append(_run(retrieve, query, relevance=relevance, release_id=release_id, stop=stops[name]))
     return Experiment(
         eval_set=eval_set.name,
         eval_set_version=eval_set.version,
@@ -114,9 +130,10 @@ def run_experiment(
         half=half,
         release_id=release_id,
         build_key=build_key,
-        runs=runs,
+        runs={name: tuple(run) for name, run in runs.items()},
         warm_up=warmed,
         code=code,
+        could_not_run={name: stop.reason for name, stop in stops.items() if stop.reason is not None},
     )
 
 
@@ -131,11 +148,13 @@ def of_half(experiment: Experiment, eval_set: EvalSet, half: Half) -> Experiment
     return replace(experiment, half=half, runs=runs)
 
 
-def _run(retrieve: Retrieve, query: Query, *, relevance: Relevance | None, release_id: str) -> QueryRun:
+def _run(retrieve: Retrieve, query: Query, *, relevance: Relevance | None, release_id: str, stop: Stop) -> QueryRun:
     if query.answerable and relevance is None:
         return QueryRun(query.id, query.text, query.tags, "unresolved")
+    if stop.reason is not None:
+        return QueryRun(query.id, query.text, query.tags, "failed", error=f"not asked: {stop.reason}")
     began = time.perf_counter()
-    result = _call(retrieve, query, release_id=release_id)
+    result = _call(retrieve, query, release_id=release_id, stop=stop)
     seconds = time.perf_counter() - began
     if isinstance(result, str):
         return QueryRun(query.id, query.text, query.tags, "failed", error=result)
@@ -154,14 +173,17 @@ def _run(retrieve: Retrieve, query: Query, *, relevance: Relevance | None, relea
         seconds=seconds,
         timings_ms=dict(result.timings_ms),
         markers=result.markers,
+        recall_curve=scores.recall_curve if scores else (),
     )
 
 
-def _call(retrieve: Retrieve, query: Query, *, release_id: str) -> RetrievalResult | str:
+def _call(retrieve: Retrieve, query: Query, *, release_id: str, stop: Stop) -> RetrievalResult | str:
     try:
         result = retrieve(query)
     except Exception as error:  # noqa: BLE001 - one question's failure, recorded and counted, must not end the run
+        stop.failed(error)
         return f"{type(error).__name__}: {error}"
     if result.release_id != release_id:
         return f"answered from release {result.release_id}, not from {release_id}"
+    stop.answered()
     return result

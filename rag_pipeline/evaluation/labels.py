@@ -68,6 +68,12 @@ class _About(Strict):
     version: str = ""
     description: str = ""
     licence: str = ""
+    synthetic: bool = False
+    """Some questions were written by a language model; each of them is tagged so."""
+    restricted: bool = False
+    """Some labels quote documents that have an access list: the set is as private as they are."""
+    from_log: bool = False
+    """Some questions were asked by users and recorded."""
 
 
 def load_eval_set(folder: Path) -> EvalSet:
@@ -90,7 +96,7 @@ def read_eval_set(folder: Path, *, split: str = "test") -> tuple[EvalSet, tuple[
     if (folder / "qrels").is_dir():
         return read_beir(folder, split=split)
     problems: list[LabelProblem] = []
-    about = _read_about(folder, problems)
+    about = read_about(folder, problems)
     queries = _read_queries(folder / QUERIES, problems)
     judgements = _read_judgements(folder / JUDGEMENTS, queries, problems)
     eval_set = EvalSet(
@@ -102,7 +108,14 @@ def read_eval_set(folder: Path, *, split: str = "test") -> tuple[EvalSet, tuple[
     return eval_set, tuple(problems)
 
 
-def _read_about(folder: Path, problems: list[LabelProblem]) -> _About:
+def read_queries(file: Path) -> tuple[tuple[Query, ...], tuple[LabelProblem, ...]]:
+    """Questions alone, as those that wait for labels. Raises InvalidEvalSet where there is no such file."""
+    problems: list[LabelProblem] = []
+    found = _read_queries(file, problems)
+    return tuple(query for query, _ in found.values()), tuple(problems)
+
+
+def read_about(folder: Path, problems: list[LabelProblem]) -> _About:
     file = folder / ABOUT
     if not file.is_file():
         return _About()

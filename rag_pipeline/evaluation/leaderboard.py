@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rag_pipeline.evaluation.comparison import compare
+from rag_pipeline.evaluation.arms import arms_of, reference_of
+from rag_pipeline.evaluation.comparison import overall_effect
 from rag_pipeline.evaluation.experiment import Experiment, QueryRun
 from rag_pipeline.evaluation.statistics.bootstrap import bootstrap_interval
 from rag_pipeline.evaluation.summary import summarise
@@ -13,11 +14,14 @@ from rag_pipeline.settings.gate import GateSettings
 
 Row = dict[str, str | int | float | bool | None]
 
+COULD_NOT_RUN = "could not run"
+
 SHOWN: Mapping[str, str] = {
     "ndcg_at_10": "ndcg@10",
     "recall_at_5": "recall@5",
     "recall_at_10": "recall@10",
     "mrr_at_10": "mrr@10",
+    "overlap_iou_at_5": "iou@5",
 }
 
 
@@ -41,27 +45,46 @@ def tag_rows(run: Sequence[QueryRun], *, settings: GateSettings) -> list[Row]:
 
 
 def leaderboard(experiment: Experiment, *, reference: str, settings: GateSettings) -> list[Row]:
-    """`strategy_rows` with what changed against the reference strategy, best first on the settings' metric.
+    """The rows of `board` for one release on one eval set."""
+    return board([experiment], reference=reference, settings=settings)
 
-    `verdict` is "better", "not worse", "worse" or "insufficient evidence" on that metric.
+
+def board(experiments: Sequence[Experiment], *, reference: str, settings: GateSettings) -> list[Row]:
+    """Every strategy of every release on every eval set, with what changed against the reference strategy.
+
+    The reference is that strategy of the first release on the same eval set. Best first on the settings' metric, by
+    eval set in the order given. `verdict` is "better", "not worse", "worse" or "insufficient evidence" on that metric,
+    "reference", or "could not run: " and why. Raises as `arms.arms_of` and `arms.reference_of`.
     """
-    rows = []
-    for row, (name, run) in zip(strategy_rows(experiment, settings=settings), experiment.runs.items(), strict=True):
-        effect = compare(experiment.runs[reference], run, settings=settings).overall
-        latency = summarise(run).latency
-        is_reference = name == reference
-        rows.append(
-            {
-                **row,
-                "change": 0.0 if is_reference else effect.difference,
-                "change interval": "" if is_reference else _interval(effect.low, effect.high, signed=True),
-                "verdict": "reference" if is_reference else effect.finding,
-                "p50 ms": latency.p50 if latency else None,
-                "p95 ms": latency.p95 if latency else None,
-            }
-        )
+    arms = arms_of(experiments)
+    order = {key: i for i, key in enumerate(dict.fromkeys(arm.questions for arm in arms))}
     shown = SHOWN.get(settings.metric, settings.metric)
-    return sorted(rows, key=lambda row: (-float(row.get(shown) or 0.0), str(row["strategy"])))
+    rows: list[tuple[tuple[int, float, str], Row]] = []
+    for arm in arms:
+        base = reference_of(arm, arms, strategy=reference)
+        effect = overall_effect(base.run, arm.run, settings=settings)
+        latency = summarise(arm.run).latency
+        is_reference = arm is base
+        row: Row = {
+            "strategy": arm.strategy,
+            "release": arm.experiment.release_id,
+            "eval set": arm.experiment.eval_set,
+            **_means(arm.run, settings, intervals=True),
+            **_counts(arm.run),
+            "change": 0.0 if is_reference else effect.difference,
+            "change interval": "" if is_reference else _interval(effect.low, effect.high, signed=True),
+            "compared": effect.n,
+            "smallest detectable loss": None if is_reference else effect.detectable,
+            "verdict": "reference" if is_reference else effect.finding,
+            "p50 ms": latency.p50 if latency else None,
+            "p95 ms": latency.p95 if latency else None,
+        }
+        if arm.could_not_run is not None:
+            row |= {"change": None, "change interval": "", "verdict": f"{COULD_NOT_RUN}: {arm.could_not_run}"}
+        quality = row.get(shown)
+        place = (order[arm.questions], -float(quality) if isinstance(quality, float) else math.inf, arm.label)
+        rows.append((place, row))
+    return [row for _, row in sorted(rows, key=lambda item: item[0])]
 
 
 def _means(run: Sequence[QueryRun], settings: GateSettings, *, intervals: bool) -> Row:

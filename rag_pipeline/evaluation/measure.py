@@ -16,6 +16,7 @@ from rag_pipeline.evaluation.eval_set import EvalSet, Query
 from rag_pipeline.evaluation.experiment import Experiment, Retrieve, of_half, run_experiment
 from rag_pipeline.evaluation.resolve import resolve
 from rag_pipeline.evaluation.results import read_experiment, write_experiment, write_value
+from rag_pipeline.evaluation.sharing import Sharing
 from rag_pipeline.evaluation.split import Half
 from rag_pipeline.evaluation.stored_corpus import stored_corpus
 from rag_pipeline.paths import CollectionPaths
@@ -24,9 +25,13 @@ from rag_pipeline.retrieval.release_file import read_release
 from rag_pipeline.retrieval.retrieve import retrieve_from
 from rag_pipeline.schema import Progress, RetrievalResult
 from rag_pipeline.settings.base import pick
+from rag_pipeline.settings.strategy import RerankerSettings
 
 DEPTH = 10
 """Sections asked for at least, since metrics go to 10."""
+PATIENCE = 30.0
+"""Seconds that a reranker has at least. How well it ranks is asked here; how fast it is, `latency` and its budget tell,
+and a model that loads on a busy machine must not pass for one that can't run."""
 QUESTIONS = "questions"
 """Name under which the eval set is kept beside its results, so that they can be measured again without it."""
 
@@ -59,49 +64,65 @@ def measure_release(
     if missing:
         opened = open_release(paths, release_id)
         fresh = run_release(opened, eval_set, models=models, strategies=missing, progress=progress)
-        known = replace(fresh, runs={**(known.runs if known else {}), **fresh.runs})
+        known = fresh if known is None else _merged(known, fresh)
         write_value(folder, QUESTIONS, eval_set)
         write_experiment(folder, known)
     assert known is not None
-    return of_half(replace(known, runs={name: known.runs[name] for name in wanted}), eval_set, half)
+    told = {name: why for name, why in known.could_not_run.items() if name in wanted}
+    chosen = replace(known, runs={name: known.runs[name] for name in wanted}, could_not_run=told)
+    return of_half(chosen, eval_set, half)
 
 
 def run_release(
     opened: OpenRelease, eval_set: EvalSet, *, models: Path, strategies: Sequence[str], progress: Report | None = None
 ) -> Experiment:
-    """The same without looking at or writing what is stored."""
+    """The same without looking at or writing what is stored. What strategies share is computed once: `sharing`."""
+    sharing = Sharing(opened)
     resolution = resolve(eval_set, stored_corpus(opened.index))
     counted = _Counted(progress, total=len(strategies) * len(eval_set.queries))
     return run_experiment(
         eval_set,
         half=Half.BOTH,
         resolution=resolution,
-        strategies={name: counted(asker(opened, name, models=models)) for name in strategies},
+        strategies={
+            name: counted(asker(sharing.opened, name, models=models, after=sharing.alone)) for name in strategies
+        },
         release_id=opened.release.release_id,
         build_key=opened.release.build_key,
         code=code_fingerprint(),
     )
 
 
-def asker(opened: OpenRelease, strategy: str, *, models: Path) -> Retrieve:
-    """Answers questions by one strategy of an open release, deep enough for the metrics.
+def asker(
+    opened: OpenRelease,
+    strategy: str,
+    *,
+    models: Path,
+    after: Callable[[RetrievalResult], RetrievalResult] = lambda result: result,
+) -> Retrieve:
+    """Answers questions by one strategy of an open release, deep enough for the metrics; `after` sees every answer.
 
     Strictly: a reranker or transform that could not run is that question's failure, not another strategy's ranking.
     """
     stored = opened.release.strategies[strategy]
     deep: dict[str, Any] = {"strict": True, "top_k": max(DEPTH, int(str(stored.get("top_k", DEPTH))))}
+    if stored.get("reranker", "none") != "none":
+        options = RerankerSettings.model_validate(stored.get("reranker_options", {}))
+        deep["reranker_options"] = options.model_copy(update={"seconds": max(PATIENCE, options.seconds)})
     if stored.get("rerank_top") is not None:
         deep["rerank_top"] = max(DEPTH, int(str(stored["rerank_top"])))
 
     def ask(query: Query) -> RetrievalResult:
-        return retrieve_from(
-            opened,
-            query.text,
-            models=models,
-            strategy=strategy,
-            filters=query.filters,
-            principal=query.principal,
-            **deep,
+        return after(
+            retrieve_from(
+                opened,
+                query.text,
+                models=models,
+                strategy=strategy,
+                filters=query.filters,
+                principal=query.principal,
+                **deep,
+            )
         )
 
     return ask
@@ -114,6 +135,12 @@ def stored_experiment(folder: Path) -> Experiment | None:
     except CorruptBuild:
         return None
     return found if found.code == code_fingerprint() else None
+
+
+def _merged(known: Experiment, fresh: Experiment) -> Experiment:
+    """`fresh` and what was known of other strategies."""
+    told = {name: why for name, why in known.could_not_run.items() if name not in fresh.runs}
+    return replace(fresh, runs={**known.runs, **fresh.runs}, could_not_run={**told, **fresh.could_not_run})
 
 
 def _is_sound(experiment: Experiment, strategy: str) -> bool:

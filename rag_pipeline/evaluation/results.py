@@ -40,7 +40,12 @@ def read_gate_verdict(folder: Path, *, name: str = "gate") -> GateVerdict:
 
 def write_value(folder: Path, name: str, value: object) -> Path:
     """Any frozen value as `folder/<name>.json`."""
-    return _write(folder, name, TypeAdapter(type(value)).dump_python(value, mode="json"))
+    return _write(folder, name, plain(value))
+
+
+def plain(value: object) -> object:
+    """A frozen value as JSON has it: lists, objects and plain values."""
+    return TypeAdapter(type(value)).dump_python(value, mode="json")
 
 
 def read_value(folder: Path, name: str, kind: type[T]) -> T | None:

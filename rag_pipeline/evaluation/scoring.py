@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from rag_pipeline.evaluation.metrics.recall import recall
 from rag_pipeline.evaluation.metrics.registry import OVERLAP, OVERLAP_DEPTH, RANKING
 from rag_pipeline.evaluation.metrics.token_overlap import token_overlap
 from rag_pipeline.evaluation.resolve import Relevance
+
+CURVE_DEPTH = 10
 
 
 class Ranked(Protocol):
@@ -26,6 +29,8 @@ class Scores:
     metrics: Mapping[str, float]
     missing: tuple[str, ...]
     """Names of metrics that are not finite numbers here."""
+    recall_curve: tuple[float, ...] = ()
+    """Recall of sections at 1 to CURVE_DEPTH."""
 
 
 def score(ranking: Sequence[Ranked], relevance: Relevance) -> Scores:
@@ -37,7 +42,8 @@ def score(ranking: Sequence[Ranked], relevance: Relevance) -> Scores:
     shown = list({r.section_id: r for r in reversed(ranking)}.values())[::-1][:OVERLAP_DEPTH]
     overlap = token_overlap([(r.doc_id, r.start, r.end) for r in shown], relevance.spans)
     metrics |= dict(zip(OVERLAP, (overlap.recall, overlap.precision, overlap.iou), strict=True))
-    return finite(metrics)
+    curve = tuple(recall(sections, relevance.sections, k=k) for k in range(1, CURVE_DEPTH + 1))
+    return replace(finite(metrics), recall_curve=curve)
 
 
 def finite(metrics: Mapping[str, float]) -> Scores:

@@ -40,6 +40,23 @@ def worse_questions(
     )
 
 
+def moved_questions(
+    baseline: Sequence[QueryRun], candidate: Sequence[QueryRun], *, metric: str
+) -> tuple[tuple[WorseQuestion, ...], tuple[WorseQuestion, ...]]:
+    """(lost, won): the questions whose score fell, greatest loss first, and those whose score rose."""
+    before = {q.query_id: q for q in baseline if metric in q.metrics}
+    moved = []
+    for after in candidate:
+        was = before.get(after.query_id)
+        if was is not None and metric in after.metrics and was.metrics[metric] != after.metrics[metric]:
+            scores = was.metrics[metric], after.metrics[metric]
+            moved.append(WorseQuestion(after.query_id, after.text, *scores, _places(was), _places(after)))
+    moved.sort(key=lambda q: (q.after - q.before, q.query_id))
+    lost = tuple(q for q in moved if q.after < q.before)
+    won = sorted((q for q in moved if q.after > q.before), key=lambda q: (q.before - q.after, q.query_id))
+    return lost, tuple(won)
+
+
 def in_a_line(question: WorseQuestion) -> str:
     before, after = question.ranking_before[:2], question.ranking_after[:2]
     return (

@@ -62,7 +62,7 @@ def summarise(run: Sequence[QueryRun]) -> Summary:
         unanswerable=of_state["unanswerable"],
         coverage=len(scored) / len(answerable) if answerable else 1.0,
         empty_when_unanswerable=sum(not q.ranking for q in unanswerable) / len(unanswerable) if unanswerable else None,
-        latency=_latency([q.seconds * 1000 for q in run if q.seconds is not None]),
+        latency=_latency([q.milliseconds for q in run if q.milliseconds is not None]),
         stages={s: found for s in stages if (found := _latency([q.timings_ms[s] for q in run if s in q.timings_ms]))},
     )
 

@@ -32,6 +32,8 @@ def connect_for_building(path: Path) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(str(path), config=config)
     load_extensions(connection)
     connection.execute("SET hnsw_enable_experimental_persistence = true")
+    # It draws over our own progress, and into logs. As a SET it fails in a notebook without ipywidgets.
+    connection.execute("PRAGMA disable_progress_bar")
     return connection
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rag_pipeline.errors import CorruptBuild, InvalidSettings
 from rag_pipeline.index.dense import Vectors, open_array
+from rag_pipeline.index.document_vectors import DocumentVectors
 from rag_pipeline.index.duckdb_settings import connect_reader, reader_cursor
 from rag_pipeline.index.files import DATABASE, LAYOUT, LAYOUT_COLUMNS, VECTORS
 from rag_pipeline.index.manifest import Manifest, check_sizes, read_manifest
@@ -97,6 +98,7 @@ class Index:
         self.vectors = vectors
         self.layout = layout
         self.postings = postings
+        self.document_vectors = DocumentVectors(vectors)
         self.analyzer = Analyzer(str(manifest.settings["language"]))
         self._connection = connection
         self._hnsw: duckdb.DuckDBPyConnection | None = None
@@ -154,12 +156,12 @@ class Index:
             return [SectionRecord(*fields) for fields in cursor.execute(sql, list(section_ids)).fetchall()]
 
     def document_texts(self, doc_ids: Sequence[str]) -> dict[str, str]:
-        """Whole texts. The documents must have passed a scope."""
+        """Whole texts, of those that exist. The documents must have passed a scope."""
         if not doc_ids:
             return {}
         with self.cursor() as cursor:
             rows = [row for (row,) in cursor.execute(_DOCUMENT_ROWS, [list(doc_ids)]).fetchall()]
-            return dict(_by_row(cursor, _TEXTS, rows).values())
+            return dict(_by_row(cursor, _TEXTS, rows).values()) if rows else {}
 
     def aliases(self, doc_id: str) -> tuple[str, ...]:
         """The documents with the same text and access list that this one stands for, sorted."""

@@ -53,6 +53,25 @@ class Postings:
             total[self.rows[span]] += self.weights[span]  # a chunk occurs once a term
         return total
 
+    def best_weights(self, numbers: NDArray[np.int64], spans: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Per half-open range of rows, (spans,): the sum over the terms of a term's highest weight in that range."""
+        total = np.zeros(len(spans), np.float64)
+        for number in numbers:
+            held = slice(int(self.indptr[number]), int(self.indptr[number + 1]))
+            rows, weights = self.rows[held], self.weights[held]
+            begin, end = np.searchsorted(rows, spans[:, 0]), np.searchsorted(rows, spans[:, 1])
+            some = begin < end
+            # reduceat takes (begin, end) pairs from every other place; an end past the last element must not be named.
+            pairs = np.stack([begin[some], end[some]], axis=1).ravel()
+            if len(pairs):
+                padded = np.append(weights, np.float32(0.0)) if pairs[-1] == len(weights) else weights
+                total[some] += np.maximum.reduceat(padded, pairs)[::2]
+        return total
+
+    def rows_of(self, number: int) -> NDArray[np.int32]:
+        """The chunks that hold a term, ascending."""
+        return self.rows[int(self.indptr[number]) : int(self.indptr[number + 1])]
+
 
 def open_postings(folder: Path, *, chunks: int) -> Postings:
     """Memory-mapped. Raises OSError, ValueError."""

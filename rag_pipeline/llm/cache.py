@@ -73,8 +73,8 @@ def _read(path: Path, key: str) -> str | None:
 
 def _write(path: Path, key: str, text: str) -> None:
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".partial")
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".partial")  # for its owner alone
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             json.dump({"key": key, "text": text}, file)
         Path(name).replace(path)

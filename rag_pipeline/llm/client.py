@@ -6,7 +6,7 @@ The optional stages (transforms, judges, answers) call it; what they ask is thei
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,7 +15,9 @@ from rag_pipeline.errors import StageFailed
 from rag_pipeline.http_json import JsonPoster
 from rag_pipeline.llm.cache import ReplyCache, reply_key
 from rag_pipeline.llm.json_reply import Shape, parse_object, repair_object, schema
+from rag_pipeline.llm.reply import Reply
 from rag_pipeline.llm.settings import LlmSettings, llm_settings
+from rag_pipeline.llm.stream import Streamer
 from rag_pipeline.llm.wire import Prompt, request, said
 
 ADVICE = "check RAG_PIPELINE_LLM_URL, _MODEL and _KEY and that the server answers, or leave strict mode"
@@ -25,19 +27,6 @@ The task was:
 {task}
 
 Reply again with the JSON object only: no code fence, no sentence before or after it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    text: str
-    """"" where the call failed."""
-    failure: str | None = None
-    """"timeout", "unreachable", "http_<status>", "malformed", "too_large", "empty", "prompt_too_long"."""
-    truncated: bool = False
-    """The model ran out of tokens, or the reply was longer than the settings allow."""
-    cached: bool = False
-    attempts: int = 0
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +101,25 @@ class LlmClient:
         elif self.strict:
             raise StageFailed("llm", reply.failure or "invalid_json", ADVICE)
         return reply
+
+    def stream(self, prompt: Prompt) -> Iterator[str | Reply]:
+        """Pieces as they are written, then the `Reply`, whose text they are; a cached reply is one piece.
+
+        Only a complete one is cached, under the same key as `complete`'s. Closing the iterator hangs up.
+        """
+        key = self._key(prompt)
+        kept = self._cached(key)
+        if kept is not None:
+            yield kept.text
+            yield kept
+            return
+        for said_now in Streamer(self.settings).stream(prompt):
+            if isinstance(said_now, Reply):
+                if said_now.failure and self.strict:
+                    raise StageFailed("llm", said_now.failure, ADVICE)
+                if not (said_now.failure or said_now.truncated):
+                    self.cache.put(key, said_now.text.strip())
+            yield said_now
 
     def close(self) -> None:
         self._poster.close()

@@ -12,6 +12,8 @@ from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.clock import now
 from rag_pipeline.release.configurations import configuration_rows, write_configurations
 from rag_pipeline.release.lock import publish_lock
+from rag_pipeline.release.variant_mark import mark_variant, unmark_variant
+from rag_pipeline.reranking.pin import pinned
 from rag_pipeline.reranking.registry import RERANKERS
 from rag_pipeline.retrieval.release_file import EMBEDDER, read_release, release_id, write_release
 from rag_pipeline.retrieval.transforms.registry import TRANSFORMS
@@ -28,10 +30,13 @@ def create_release(
     embedder: Mapping[str, str | int],
     settings: Settings,
     calibration: Mapping[str, object] | None = None,
+    variant: Mapping[str, object] | None = None,
     wait_seconds: float | None = 30.0,
 ) -> Release:
     """Write `releases/<id>/release.json` and name it the latest candidate; the same content again changes nothing.
 
+    `variant` says what differs from the settings in a release made to be compared: that is no candidate, and a stored
+    release of the same content stays what it is.
     `embedder` may hold more than the keys a release keeps. Raises UnknownName for a default strategy, or a transform,
     reranker or strategy of a context, that is not defined, CorruptBuild where the build is missing, IncompatibleBuild
     where it was made by another model, BuildBusy.
@@ -41,10 +46,11 @@ def create_release(
     )
     with publish_lock(paths, wait_seconds=wait_seconds):  # gc must not take the build away in between
         _check_model(paths, release)
-        stored = _store(paths, release)
+        stored = _store(paths, release, variant)
         hold(paths.lease(stored.build_key)).close()  # so that a reader with read-only access finds the file to hold
-        paths.staging.mkdir(exist_ok=True)
-        write_text(paths.latest("candidate_release"), stored.release_id)
+        if variant is None:
+            paths.staging.mkdir(exist_ok=True)
+            write_text(paths.latest("candidate_release"), stored.release_id)
     return stored
 
 
@@ -65,7 +71,7 @@ def draft_release(
         collection=collection,
         build_key=build_key,
         embedder={key: embedder[key] for key in EMBEDDER},
-        strategies={name: strategy.model_dump(mode="json") for name, strategy in settings.strategies.items()},
+        strategies={name: pinned(strategy).model_dump(mode="json") for name, strategy in settings.strategies.items()},
         default_strategy=settings.default_strategy,
         contexts={name: context.model_dump(mode="json") for name, context in settings.contexts.items()},
         calibration=calibration,
@@ -91,9 +97,11 @@ def _check_model(paths: CollectionPaths, release: Release) -> None:
         )
 
 
-def _store(paths: CollectionPaths, release: Release) -> Release:
+def _store(paths: CollectionPaths, release: Release, variant: Mapping[str, object] | None) -> Release:
     folder = paths.release(release.release_id)
     if folder.is_dir():
+        if variant is None:
+            unmark_variant(folder)
         try:
             return read_release(folder)
         except CorruptBuild:
@@ -103,6 +111,8 @@ def _store(paths: CollectionPaths, release: Release) -> Release:
     partial = temporary_name(folder)
     write_release(partial, release)
     write_configurations(partial, release)
+    if variant is not None:
+        mark_variant(partial, variant)
     partial.rename(folder)
     fsync_folder(folder.parent)
     return release

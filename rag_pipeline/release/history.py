@@ -1,4 +1,7 @@
-"""The history of CURRENT: one line for every change, and what can be read from it. Only ever appended to."""
+"""The history of CURRENT and of the champion: one line for every change, and what can be read from it.
+
+Only ever appended to.
+"""
 
 import json
 from collections.abc import Iterable
@@ -11,8 +14,10 @@ from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.clock import now, whoami
 from rag_pipeline.retrieval.release_file import read_current
 
-Action = Literal["published", "forced", "rolled_back", "found"]
+Action = Literal["published", "forced", "rolled_back", "found", "pinned", "unpinned"]
 """`found`: CURRENT had changed without a line, because the change was killed right after the swap or made by hand."""
+
+OF_CHAMPION = frozenset({"pinned", "unpinned"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,12 @@ def record(
 
 
 def read_history(paths: CollectionPaths) -> tuple[Change, ...]:
-    """All changes, oldest first. A line cut short by a crash is left out; `catch_up` writes what it would have said."""
+    """All changes of CURRENT, oldest first. A line cut short by a crash is left out; `catch_up` writes what it said."""
+    return tuple(change for change in read_all_changes(paths) if change.action not in OF_CHAMPION)
+
+
+def read_all_changes(paths: CollectionPaths) -> tuple[Change, ...]:
+    """Those of the champion too."""
     try:
         lines = paths.history.read_text("utf-8", "replace").split("\n")
     except FileNotFoundError:

@@ -6,9 +6,10 @@ from rag_pipeline.errors import CorruptBuild, IncompatibleBuild, ReleaseRefused
 from rag_pipeline.index.manifest import Manifest, read_manifest
 from rag_pipeline.index.verify import verify_build
 from rag_pipeline.paths import CollectionPaths
-from rag_pipeline.release.history import Change, read_history
+from rag_pipeline.release.history import Change, read_all_changes, read_history
 from rag_pipeline.release.sizes import size_of
 from rag_pipeline.release.stored import load_release, read_champion, release_ids
+from rag_pipeline.release.variant_mark import is_variant
 from rag_pipeline.release.verdict import read_verdict
 from rag_pipeline.release.verify import State, VerifyBuild, in_service, release_state
 from rag_pipeline.retrieval.release_file import read_current
@@ -30,6 +31,8 @@ class ReleaseRow:
     verdict: str
     """"publish", "refuse", "none" or "unreadable"."""
     created: str | None
+    variant: bool
+    """Made to be compared, no candidate; gc may take it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ def describe(
         "contexts": {name: dict(context) for name, context in release.contexts.items()},
         "calibration": release.calibration,
         "verdict": {"decision": verdict, "reason": why},
-        "history": [asdict(change) for change in read_history(paths) if change.release_id == chosen],
+        "history": [asdict(change) for change in read_all_changes(paths) if change.release_id == chosen],
     }
 
 
@@ -110,6 +113,7 @@ def _row(
         bytes=size_of(build) if build and build.is_dir() else None,
         verdict=_verdict(paths, release_id)[0],
         created=release.created if release else None,
+        variant=is_variant(paths.release(release_id)),
     )
 
 

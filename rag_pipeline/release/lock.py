@@ -29,19 +29,20 @@ def build_lock(paths: CollectionPaths, *, wait_seconds: float | None) -> Iterato
 
     Raises BuildBusy naming the holder.
     """
-    with _locked(paths.build_lock, "building", wait_seconds):
+    with file_lock(paths.build_lock, "building", wait_seconds):
         yield
 
 
 @contextmanager
 def publish_lock(paths: CollectionPaths, *, wait_seconds: float | None = 30.0) -> Iterator[None]:
     """Hold the lock under which CURRENT, releases and their history change. Raises BuildBusy naming the holder."""
-    with _locked(paths.publish_lock, "publishing", wait_seconds):
+    with file_lock(paths.publish_lock, "publishing", wait_seconds):
         yield
 
 
 @contextmanager
-def _locked(path: Path, what: str, wait_seconds: float | None) -> Iterator[None]:
+def file_lock(path: Path, what: str, wait_seconds: float | None) -> Iterator[None]:
+    """Hold the lock that `path` stands for; `what` its holder does, for the message. Raises BuildBusy."""
     mine: set[Path] = _mine.__dict__.setdefault("paths", set())
     key = path.absolute()
     if key in mine:

@@ -17,6 +17,7 @@ from rag_pipeline.release.history import catch_up, last_served, read_history
 from rag_pipeline.release.lock import build_lock, publish_lock
 from rag_pipeline.release.stored import load_release, read_champion, release_ids
 from rag_pipeline.release.trash import Trash, leftovers
+from rag_pipeline.release.variant_mark import is_variant
 from rag_pipeline.release.verify import VerifyBuild, release_state
 from rag_pipeline.retrieval.release_file import RELEASE_ID, read_current
 from rag_pipeline.schema import Release
@@ -110,9 +111,13 @@ def _plan(paths: CollectionPaths, keep: int, verify: VerifyBuild) -> _Plan:
 
 
 def _by_worth(paths: CollectionPaths, stored: dict[str, Release | None]) -> list[str]:
-    """Those that were in service, latest first; then the others, newest first."""
+    """Those that were in service, latest first; then the others, newest first; variants are nothing to go back to."""
     served = [release_id for release_id in last_served(read_history(paths)) if release_id in stored]
-    others = [(release.created, release_id) for release_id, release in stored.items() if release is not None]
+    others = [
+        (release.created, release_id)
+        for release_id, release in stored.items()
+        if release is not None and not is_variant(paths.release(release_id))
+    ]
     return served + [release_id for _, release_id in sorted(others, reverse=True) if release_id not in served]
 
 

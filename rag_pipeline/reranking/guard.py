@@ -9,6 +9,7 @@ rerank=skipped:all_equal        it scored different passages all alike
 rerank=skipped:http_429 ...     what a hosted one answered
 rerank=skipped:error_<Class>    anything else; the log has the details
 rerank=partial                  it left some passages without a score
+rerank=opened_again_every_60s   it could not be opened; a query a minute tries again
 """
 
 import logging
@@ -20,10 +21,12 @@ from time import perf_counter
 from rag_pipeline.errors import MissingExtra, ModelUnavailable, StageFailed
 from rag_pipeline.reranking.base import Passage, Ranked, Reranker
 from rag_pipeline.reranking.blend import blend
+from rag_pipeline.reranking.reopening import SECONDS, Reopening
 
 LOG = logging.getLogger(__name__)
 ADVICE = "see the log, choose another reranker, raise its time limit, or leave strict mode"
 MOST_ABANDONED = 2
+REOPENS = f"rerank=opened_again_every_{SECONDS:.0f}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,8 @@ class Guard:
         if reason is not None:
             if self.strict:
                 raise StageFailed("rerank", reason, ADVICE)
-            markers = (f"rerank=skipped:{reason}",)
+            waits = isinstance(self.reranker, Reopening) and self.reranker.waits
+            markers = (f"rerank=skipped:{reason}", *((REOPENS,) if waits else ()))
             return Guarded(_as_given(first, top_k), (), markers, perf_counter() - started)
         partial = len({passage for passage, _ in ranked}) < len(passages)
         blended = blend(first, ranked, weight=weight)[:top_k]
@@ -121,25 +125,15 @@ class Guard:
                     self._abandoned -= 1
 
 
-class Unavailable:
-    """Stands for a reranker that could not be opened, so that every query says so."""
-
-    def __init__(self, name: str, error: Exception) -> None:
-        self.name = name
-        self._error = error
-
-    def rerank(self, query: str, passages: Sequence[Passage], *, top_k: int | None = None) -> Ranked:
-        raise self._error
-
-
 def guard(name: str, open_it: Callable[[], Reranker], *, seconds: float, strict: bool = False) -> Guard:
-    """Open a reranker and guard it; one that can't be opened is skipped visibly by every query, or raises if strict."""
+    """Open a reranker and guard it. One that can't be opened raises if strict; else queries are answered without it,
+    visibly, and it is tried again once a minute."""
     try:
         return Guard(open_it(), seconds=seconds, strict=strict)
     except (ModelUnavailable, MissingExtra, StageFailed) as error:
         if strict:
             raise
-        return Guard(Unavailable(name, error), seconds=seconds)
+        return Guard(Reopening(name, open_it, error), seconds=seconds)
 
 
 def _as_given(first: Sequence[tuple[str, float]], top_k: int | None) -> Ranked:

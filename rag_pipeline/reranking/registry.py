@@ -7,13 +7,15 @@ from pathlib import Path
 
 from rag_pipeline.errors import ModelUnavailable
 from rag_pipeline.reranking.base import Reranker
+from rag_pipeline.reranking.colbert import ColbertReranker
 from rag_pipeline.reranking.cross_encoder import CrossEncoderReranker
 from rag_pipeline.reranking.flashrank import FlashRankReranker
 from rag_pipeline.reranking.flashrank_fetch import fetch_model
 from rag_pipeline.reranking.hosted import HostedReranker
 from rag_pipeline.reranking.lexical import LexicalReranker
 from rag_pipeline.reranking.maxsim import WINDOW, MaxSimReranker
-from rag_pipeline.reranking.token_vectors import token_encoder
+from rag_pipeline.reranking.pin import check_pin
+from rag_pipeline.reranking.token_model import open_token_model
 from rag_pipeline.settings.base import pick
 from rag_pipeline.text.analyzer import Analyzer
 
@@ -35,10 +37,14 @@ class RerankerOptions:
     url: str = ""
     """Where a FlashRank model is fetched from, or a hosted reranker answers."""
     sha256: str = ""
-    """Of what is fetched."""
+    """Of what is fetched, or of a folder's weights."""
     download: bool = False
     """Allow a cross-encoder or a FlashRank model to be downloaded."""
     window: int = WINDOW
+    precision: str = "fp32"
+    """Of the token vectors of "maxsim"."""
+    cache_mb: int = 64
+    """Most memory for token vectors of passages that were read, for "maxsim"."""
     max_tokens: int = 512
     threads: int = 0
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
@@ -46,8 +52,19 @@ class RerankerOptions:
 
 
 def _maxsim(options: RerankerOptions) -> Reranker:
-    encoder = token_encoder(options.models, options.fingerprint, threads=options.threads)
+    encoder = open_token_model(
+        options.models,
+        options.fingerprint,
+        precision=options.precision,
+        threads=options.threads,
+        cache_bytes=options.cache_mb * 1_000_000,
+    )
     return MaxSimReranker(encoder, window=options.window)
+
+
+def _colbert(options: RerankerOptions) -> Reranker:
+    check_pin(options.model, options.sha256)
+    return ColbertReranker(Path(options.model).expanduser(), window=options.window)
 
 
 def _lexical(options: RerankerOptions) -> Reranker:
@@ -57,6 +74,7 @@ def _lexical(options: RerankerOptions) -> Reranker:
 def _cross_encoder(options: RerankerOptions) -> Reranker:
     if not options.model:
         raise ModelUnavailable("no cross-encoder is named; give a model's name or a folder")
+    check_pin(options.model, options.sha256)
     return CrossEncoderReranker(options.model, max_tokens=options.max_tokens, download=options.download)
 
 
@@ -74,6 +92,7 @@ def _hosted(service: str) -> Callable[[RerankerOptions], Reranker]:
 
 RERANKERS: Mapping[str, Callable[[RerankerOptions], Reranker]] = {
     "maxsim": _maxsim,
+    "colbert": _colbert,
     "lexical": _lexical,
     "cross_encoder": _cross_encoder,
     "flashrank": _flashrank,

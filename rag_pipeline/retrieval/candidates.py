@@ -7,9 +7,9 @@ from time import perf_counter
 import numpy as np
 
 from rag_pipeline.index.open import Index
-from rag_pipeline.retrieval.dense import cosines, nearest
+from rag_pipeline.retrieval.dense import cosines
 from rag_pipeline.retrieval.fusion import FUSIONS, Leg
-from rag_pipeline.retrieval.lexical import bm25
+from rag_pipeline.retrieval.legs import LEGS, Legs
 from rag_pipeline.retrieval.rank import Rows, Scores, comparable
 from rag_pipeline.retrieval.scope import Mask
 from rag_pipeline.retrieval.searches import Search
@@ -29,7 +29,9 @@ class Candidates:
     seconds: dict[str, float]
 
 
-def union_candidates(index: Index, searches: Sequence[Search], *, mask: Mask, strategy: StrategySettings) -> Candidates:
+def union_candidates(
+    index: Index, searches: Sequence[Search], *, mask: Mask, strategy: StrategySettings, legs: Legs = LEGS
+) -> Candidates:
     """Every leg of every search scores the union of what all of them found. One leg of one search stays as it is."""
     found: dict[str, list[Rows]] = {}
     seconds: dict[str, float] = {}
@@ -38,7 +40,7 @@ def union_candidates(index: Index, searches: Sequence[Search], *, mask: Mask, st
     for search in searches:
         if search.vector is not None:
             started = perf_counter()
-            rows, more = nearest(
+            rows, more = legs.nearest(
                 index,
                 search.vector,
                 mask=mask,
@@ -52,7 +54,7 @@ def union_candidates(index: Index, searches: Sequence[Search], *, mask: Mask, st
         scores = None
         if search.lexical:
             started = perf_counter()
-            rows, scores, more = bm25(index, search.text, mask=mask, limit=strategy.candidates)
+            rows, scores, more = legs.bm25(index, search.text, mask=mask, limit=strategy.candidates)
             found.setdefault("bm25", []).append(rows)
             markers += more
             seconds["bm25"] = seconds.get("bm25", 0.0) + perf_counter() - started

@@ -13,6 +13,7 @@ from rag_pipeline.errors import CorruptBuild, IncompatibleBuild, NoRelease, Unkn
 from rag_pipeline.index.lease import Lease, hold
 from rag_pipeline.index.open import Index, open_build
 from rag_pipeline.paths import CollectionPaths, Home
+from rag_pipeline.retrieval.legs import LEGS, Legs
 from rag_pipeline.retrieval.release_file import read_current, read_release
 from rag_pipeline.schema import Release
 from rag_pipeline.settings.base import suggestion
@@ -23,6 +24,7 @@ from rag_pipeline.settings.collection import NAME, RESERVED_COLLECTIONS
 class OpenRelease:
     release: Release
     index: Index
+    legs: Legs = LEGS
 
 
 _open: dict[Path, OpenRelease] = {}

@@ -1,10 +1,12 @@
 """The reranking stage: the best sections read again by a model, the others behind them in their old order.
 
-One guard a reranker and process. A reranker that could not be opened stays skipped until the process ends or `forget`
-is called, so that not every query pays for another try.
+One guard a reranker and process. A reranker that could not be opened is tried again once a minute, so that not every
+query pays for another try.
 """
 
 import threading
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,6 +61,19 @@ def rerank(
     )
 
 
+def token_vector_counts() -> dict[str, Mapping[str, int]]:
+    """By reranker: token vectors of passages that were kept ("hits") or had to be made ("misses"), and "bytes" held."""
+    with _lock:
+        guards = list(_guards.values())
+    found: dict[str, Counter[str]] = {}
+    for each in guards:
+        cache = getattr(each.reranker, "cache", None)
+        if cache is not None:
+            counts = Counter(hits=cache.hits, misses=cache.misses, bytes=cache.size)
+            found.setdefault(each.name, Counter()).update(counts)
+    return dict(found)
+
+
 def forget() -> None:
     """Close nothing, drop all: rerankers are opened again by the next query."""
     with _lock:
@@ -81,6 +96,8 @@ def _guard(models: Path, fingerprint: str, index: Index, strategy: StrategySetti
         sha256=options.sha256,
         download=options.download,
         window=options.window,
+        precision=options.precision,
+        cache_mb=options.cache_mb,
     )
     with _lock:
         if key not in _guards:

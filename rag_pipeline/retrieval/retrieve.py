@@ -19,6 +19,7 @@ from rag_pipeline.retrieval.explain import stage_ranks
 from rag_pipeline.retrieval.hits import make_hits
 from rag_pipeline.retrieval.query import normalise
 from rag_pipeline.retrieval.query_vector import query_model
+from rag_pipeline.retrieval.read_filters import asked_for
 from rag_pipeline.retrieval.reader import OpenRelease, collections, existing_collection, open_current
 from rag_pipeline.retrieval.relevance import UNCALIBRATED
 from rag_pipeline.retrieval.scope import Mask, scope
@@ -86,7 +87,17 @@ def retrieve_from(
         name, settings, preset = chosen.strategy_name, chosen.strategy, chosen.context
     asked = normalise(query)
     clock.lap("query")
-    mask = scope(opened.index, filters=filters, principal=principal)
+    wanted = asked_for(
+        asked.text,
+        given=filters or {},
+        index=opened.index,
+        principal=principal,
+        strategy=settings,
+        folder=Home(models.parent).transform_replies,
+    )
+    if settings.read_filters != "none":
+        clock.lap("filter")
+    mask = scope(opened.index, filters=wanted.filters, principal=principal)
     clock.lap("scope")
     result = RetrievalResult(
         query=asked.text,
@@ -97,9 +108,12 @@ def retrieve_from(
         hits=(),
         timings_ms={},
         candidates={},
-        markers=asked.markers,
+        markers=(*asked.markers, *wanted.markers),
+        read_filters=wanted.read,
     )
-    result = _searched(result, opened, mask=mask, settings=settings, models=models, explain=explain, clock=clock)
+    result = _searched(
+        result, opened, text=wanted.text, mask=mask, settings=settings, models=models, explain=explain, clock=clock
+    )
     if context is not None and preset is not None:
         result = _presented(result, context, preset, opened, mask=mask, models=models, clock=clock)
     return replace(result, markers=tuple(dict.fromkeys(result.markers)), timings_ms=clock.finish())
@@ -109,6 +123,7 @@ def _searched(
     result: RetrievalResult,
     opened: OpenRelease,
     *,
+    text: str,
     mask: Mask,
     settings: StrategySettings,
     models: Path,
@@ -121,7 +136,7 @@ def _searched(
         reason = "filter_empty" if index.chunks else "empty_index"
         more = (UNCALIBRATED,) if opened.release.calibration is None else ()
         return replace(result, markers=(*result.markers, *more), empty_reason=reason)
-    found = search(opened, result.query, mask=mask, strategy=settings, models=models, clock=clock)
+    found = search(opened, text, mask=mask, strategy=settings, models=models, clock=clock)
     ranks = stage_ranks(found.candidates, found.ranking) if explain else None
     hits = make_hits(index, found.ranking, found.candidates, ranks=ranks)
     clock.lap("fetch")
@@ -167,6 +182,7 @@ def _presented(
         total_tokens=made.tokens,
         citations=made.citations,
         sources=made.sources,
+        passages=made.shown,
         markers=(*result.markers, *made.markers),
     )
 

@@ -32,6 +32,10 @@ SELECT DISTINCT c.row FROM documents d JOIN documents c ON c.doc_id = coalesce(d
 WHERE {conditions}
 """
 _CHUNKS = "SELECT c.row FROM chunks c WHERE {conditions}"
+_READABLE = """
+SELECT d.doc_id FROM documents d JOIN documents c ON c.doc_id = coalesce(d.canonical_id, d.doc_id)
+WHERE {conditions} ORDER BY d.doc_id
+"""
 _RESTRICTED = "SELECT count(*) FROM documents WHERE access IS NOT NULL"
 
 
@@ -59,6 +63,15 @@ def scope(index: Index, *, filters: Mapping[str, Any] | None, principal: Princip
         while len(cached) > CACHED_MASKS:
             cached.popitem(last=False)
     return mask
+
+
+def readable_documents(index: Index, *, principal: Principal | None) -> tuple[str, ...]:
+    """Ids of the documents that the principal may read, those without any chunk too, sorted."""
+    access = list(_access(index, principal))
+    conditions = " AND ".join(c.sql for c in access) or "true"
+    with index.cursor() as cursor:
+        found = cursor.execute(_READABLE.format(conditions=conditions), [v for c in access for v in c.values])
+        return tuple(doc_id for (doc_id,) in found.fetchall())
 
 
 def _mask(index: Index, conditions: tuple[Condition, ...], principal: Principal | None) -> Mask:

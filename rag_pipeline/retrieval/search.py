@@ -1,5 +1,6 @@
 """The stages of one search in their order, from a query and a mask to ranked sections. Each lives in its own file."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,13 +11,15 @@ from rag_pipeline.retrieval.clock import Clock
 from rag_pipeline.retrieval.collapse import collapse
 from rag_pipeline.retrieval.diversity import spread
 from rag_pipeline.retrieval.evidence import add_evidence
+from rag_pipeline.retrieval.exact import add_exact, exact_first, exact_share
+from rag_pipeline.retrieval.profile import document_profile
 from rag_pipeline.retrieval.rank import comparable, ordered
 from rag_pipeline.retrieval.ranking import Ranking
 from rag_pipeline.retrieval.reader import OpenRelease
 from rag_pipeline.retrieval.relevance import judge_relevance
 from rag_pipeline.retrieval.rerank import rerank
 from rag_pipeline.retrieval.scope import Mask
-from rag_pipeline.retrieval.searches import make_searches
+from rag_pipeline.retrieval.searches import Search, make_searches
 from rag_pipeline.settings.strategy import StrategySettings
 
 SPARE = 3
@@ -32,6 +35,10 @@ class Found:
     counts: dict[str, int]
     markers: tuple[str, ...]
     cached: dict[str, int]
+    searches: tuple[Search, ...]
+    """What was searched for."""
+    handed_on: Mapping[str, Ranking]
+    """What each stage behind fusion handed to the next: "sections", "rerank" where there is one, "relevance"."""
 
 
 def search(
@@ -45,23 +52,34 @@ def search(
     fingerprint = str(opened.release.embedder["fingerprint"])
     searches = make_searches(query, index=index, models=models, fingerprint=fingerprint, strategy=strategy)
     clock.include(searches.seconds)
-    found = union_candidates(index, searches.each, mask=mask, strategy=strategy)
+    found = union_candidates(index, searches.each, mask=mask, strategy=strategy, legs=opened.legs)
     clock.include(found.seconds)
     scores = found.scores["fused"]
     if strategy.evidence:
-        scores = comparable(add_evidence(scores, index.layout.document[found.rows], share=strategy.evidence))
+        profile = document_profile(index, searches.each, found.rows, vector_weight=strategy.vector_weight)
+        documents = index.layout.document[found.rows]
+        scores = comparable(add_evidence(scores, documents, profile, share=strategy.evidence))
         found.scores["evidence"] = scores
+    exact = exact_share(index, query, found.rows) if strategy.exact else None
+    if exact is not None and exact.any():
+        scores = comparable(add_exact(scores, exact, strength=strategy.exact))
+        found.scores["exact"] = scores
     order = ordered(scores, found.rows)
     sections = collapse(found.rows[order], index.layout, limit=_pool(strategy))
     at = np.searchsorted(found.rows, np.array(sections, np.int64))
     ranking = Ranking(tuple(sections), tuple(scores[at].tolist()), counts={"sections": len(sections)})
+    handed_on = {"sections": ranking}
     clock.lap("rank")
     if strategy.reranker != "none":
         ranking = rerank(ranking, query, index=index, models=models, fingerprint=fingerprint, strategy=strategy)
+        if exact is not None and exact.any():
+            ranking = exact_first(ranking, dict(zip(found.rows.tolist(), exact.tolist(), strict=True)), strategy.exact)
+        handed_on["rerank"] = ranking
         clock.lap("rerank")
     ranking = judge_relevance(
         ranking, query, index=index, found=found, calibration=opened.release.calibration, strategy=strategy
     )
+    handed_on["relevance"] = ranking
     ranking = spread(ranking, index.vectors, diversity=strategy.diversity, top_k=strategy.top_k)
     clock.lap("select")
     return Found(
@@ -70,6 +88,8 @@ def search(
         {**found.found, "union": len(found.rows), **ranking.counts},
         (*searches.markers, *found.markers, *ranking.markers),
         searches.cached,
+        searches.each,
+        handed_on,
     )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rag_pipeline.errors import MissingExtra
 from rag_pipeline.index.open import Index
+from rag_pipeline.paths import Home
 from rag_pipeline.retrieval.language_model import query_llm
 from rag_pipeline.retrieval.query_vector import query_vector
 from rag_pipeline.retrieval.transforms.base import Transformed, Variant, skipped
@@ -42,7 +43,7 @@ class Searches:
 def make_searches(query: str, *, index: Index, models: Path, fingerprint: str, strategy: StrategySettings) -> Searches:
     """Raises UnknownName for a transform that isn't, StageFailed in strict mode, and as `query_vector` does."""
     started = perf_counter()
-    transformed = transform(query, strategy)
+    transformed = transform(query, strategy, folder=Home(models.parent).transform_replies)
     seconds = {"transform": perf_counter() - started} if strategy.transform != "none" else {}
     kept = [v for v in transformed.variants[1:] if v.role == "query" or strategy.vector_weight > 0]
     variants = [transformed.variants[0], *kept]
@@ -67,11 +68,15 @@ def make_searches(query: str, *, index: Index, models: Path, fingerprint: str, s
     return Searches(tuple(each), tuple(markers), cached, seconds)
 
 
-def transform(query: str, strategy: StrategySettings) -> Transformed:
-    """The query and its variants; where the transform could not run, the query alone and a marker."""
+def transform(query: str, strategy: StrategySettings, *, folder: Path | None = None) -> Transformed:
+    """The query and its variants; where the transform could not run, the query alone and a marker.
+
+    `folder` keeps what a language model replied.
+    """
     run = pick(TRANSFORMS, strategy.transform, "transform")
     try:
-        llm = query_llm(seconds=strategy.transform_seconds) if strategy.transform in NEED_LLM else None
+        needed = strategy.transform in NEED_LLM
+        llm = query_llm(seconds=strategy.transform_seconds, folder=folder) if needed else None
     except MissingExtra:
         return skipped(query, "missing_extra", strict=strategy.strict)
     made = run(query, llm=llm, strict=strategy.strict)

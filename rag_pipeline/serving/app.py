@@ -24,20 +24,33 @@ from rag_pipeline.serving.middleware.request_log import RequestLog
 from rag_pipeline.serving.middleware.security_headers import SecurityHeaders
 from rag_pipeline.serving.pool import Pool
 from rag_pipeline.serving.problems import Problem, explain_invalid, problem_of, respond
+from rag_pipeline.serving.query_log import keep_pruned, open_query_log
 from rag_pipeline.serving.rate import RateLimit
 from rag_pipeline.serving.readiness import Readiness
 from rag_pipeline.serving.reindex.dagster import DagsterRunner
 from rag_pipeline.serving.reindex.process import ProcessRunner
 from rag_pipeline.serving.reindex.runs import Reindexer, Runner
-from rag_pipeline.serving.routers import about, document, health, page, reindex, releases, retrieve
+from rag_pipeline.serving.routers import about, answer, document, feedback, health, page, reindex, releases, retrieve
 from rag_pipeline.serving.service import Service
 from rag_pipeline.serving.settings import ServingSettings, check_listen, serving_settings
 from rag_pipeline.settings.load import Settings
 
 log = logging.getLogger("rag_pipeline.serving")
-ROUTERS = (retrieve.router, document.router, about.router, releases.router, reindex.router, health.router, page.router)
+ROUTERS = (
+    feedback.router,
+    retrieve.router,
+    answer.router,
+    document.router,
+    about.router,
+    releases.router,
+    reindex.router,
+    health.router,
+    page.router,
+)
 OPERATIONS_THREADS = 2
 OPERATIONS_QUEUE = 16
+ANSWER_GRACE = 5.0
+"""Seconds that the chain leaves an answer beyond its own limit, so that a late one ends with its own words."""
 DESCRIPTION = """
 Retrieval from an index that was measured before it was served. Every result names its release.
 
@@ -63,9 +76,11 @@ def create_app(settings: Settings, *, serving: ServingSettings | None = None, co
         serving=serving,
         retrievals=Pool(serving.threads, queue=serving.queue, name="retrieval"),
         operations=Pool(OPERATIONS_THREADS, queue=OPERATIONS_QUEUE, name="operation"),
+        answers=Pool(serving.answer_threads, queue=serving.answer_threads, name="answer"),
         metrics=Metrics(),
         reindexer=Reindexer(settings.home, runner),
         readiness=Readiness(Home(settings.home)),
+        query_log=open_query_log(settings.home, serving),
     )
     app = FastAPI(
         title="rag_pipeline",
@@ -87,6 +102,7 @@ def _chain(app: FastAPI, serving: ServingSettings, keys: KeyFile | None, metrics
     """From the inside out; the last one added sees a request first."""
     rate = RateLimit(serving.requests_per_minute, burst=serving.burst)
     slower = dict.fromkeys(("/api/releases", "/api/releases/rollback", "/ready"), serving.operate_seconds)
+    slower["/api/rag/answer"] = serving.answer_seconds + ANSWER_GRACE
     app.add_middleware(Deadline, seconds=serving.request_seconds, slower=slower)
     app.add_middleware(BodyLimit, most=serving.max_body_bytes)
     app.add_middleware(Gate, keys=keys, rate=rate, allowed_origins=serving.cors_origins)
@@ -126,10 +142,15 @@ def _handle_errors(app: FastAPI) -> None:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
-    warm = asyncio.create_task(service.operations.run(service.readiness.reasons))
+    tasks = (
+        asyncio.create_task(service.operations.run(service.readiness.reasons)),
+        asyncio.create_task(keep_pruned(service, service.operations)),
+    )
     yield
-    warm.cancel()
-    await asyncio.gather(warm, return_exceptions=True)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
     service.retrievals.close()
+    service.answers.close()
     service.operations.close()
     service.reindexer.close()

@@ -35,7 +35,7 @@ def ask(
         **_overrides(request),
     )
     if not request.return_formatted:
-        return replace(result, formatted_context=None, total_tokens=None, citations=())
+        return replace(result, formatted_context=None, total_tokens=None, citations=(), passages=())
     if request.context is not None:
         return result
     return _presented(request, result, opened, models=models, principal=principal)
@@ -47,6 +47,7 @@ def _overrides(request: RetrieveRequest) -> dict[str, Any]:
         given: dict[str, Any] = {"top_k": request.max_chunks}
     else:
         given = {"max_chunks": request.max_chunks, "max_tokens": request.max_tokens, "form": request.format}
+    given["read_filters"] = request.read_filters
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -74,5 +75,6 @@ def _presented(
         total_tokens=made.tokens,
         citations=made.citations,
         sources=made.sources,
+        passages=made.shown,
         markers=tuple(dict.fromkeys((*result.markers, *made.markers))),
     )

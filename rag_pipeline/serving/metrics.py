@@ -1,9 +1,11 @@
 """What Prometheus is told: counts and times by route, stage and strategy; never a query, a document or a user."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from rag_pipeline.retrieval.rerank import token_vector_counts
 from rag_pipeline.schema import RetrievalResult
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -52,6 +54,34 @@ class Metrics:
             ["collection", "release"],
             registry=self.registry,
         )
+        self._recorded = Counter(
+            "rag_pipeline_query_log_records_total", "Records of the query log.", ["kind"], registry=self.registry
+        )
+        self._unrecorded = Counter(
+            "rag_pipeline_query_log_failures_total",
+            "Records of the query log that could not be written, by reason.",
+            ["kind", "reason"],
+            registry=self.registry,
+        )
+        self._answers = Counter(
+            "rag_pipeline_answers_total",
+            "Answers given, and abstentions by reason.",
+            ["collection", "answerer", "outcome"],
+            registry=self.registry,
+        )
+        self._answer_seconds = Histogram(
+            "rag_pipeline_answer_seconds",
+            "Time from the retrieval's end to the last word.",
+            ["answerer"],
+            buckets=SECONDS,
+            registry=self.registry,
+        )
+        self._token_vectors = Gauge(
+            "rag_pipeline_rerank_token_vectors",
+            "Token vectors that a reranker found in memory (hits) or made (misses), and the bytes it holds.",
+            ["reranker", "what"],
+            registry=self.registry,
+        )
         self._release: dict[str, str] = {}
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -71,7 +101,21 @@ class Metrics:
                 self._served.remove(result.collection, before)
             self._served.labels(result.collection, result.release_id).set(1)
 
+    def recorded(self, kind: Literal["query", "feedback"], failure: str | None) -> None:
+        if failure is None:
+            self._recorded.labels(kind).inc()
+        else:
+            self._unrecorded.labels(kind, failure).inc()
+
+    def gave(self, collection: str, answerer: str, reason: str | None, seconds: float) -> None:
+        """`reason` of an abstention; None for an answer."""
+        self._answers.labels(collection, answerer, reason or "answered").inc()
+        self._answer_seconds.labels(answerer).observe(seconds)
+
     def text(self) -> bytes:
+        for reranker, counts in token_vector_counts().items():
+            for what, count in counts.items():
+                self._token_vectors.labels(reranker, what).set(count)
         return generate_latest(self.registry)
 
     def _time(self, collection: str, strategy: str, timings_ms: Mapping[str, float]) -> None:

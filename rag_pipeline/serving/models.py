@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from rag_pipeline.querylog.records import QUERY_ID, Rating
 from rag_pipeline.serving.filter_limits import bounded_filters
 from rag_pipeline.text.repair import repair_text
 
@@ -61,6 +62,10 @@ class RetrieveRequest(Request):
     return_formatted: Annotated[bool, Field(description="Whether to write `formatted_context`.")] = True
     format: Annotated[
         Literal["markdown", "json"] | None, Field(description="Form of `formatted_context`. Default: the preset's.")
+    ] = None
+    read_filters: Annotated[
+        Literal["none", "rules", "llm"] | None,
+        Field(description="Whether limits said in the query become filters, and by what. Default: the strategy's."),
     ] = None
     explain: Annotated[bool, Field(description="Whether each chunk says how every stage scored it.")] = False
 
@@ -126,14 +131,47 @@ class RetrieveMetrics(Reply):
 
 class RetrieveReply(Reply):
     success: Literal[True] = True
+    query_id: Annotated[
+        str | None, Field(description="For /api/rag/feedback; null where this question was not recorded.")
+    ] = None
     query: Annotated[str, Field(description="As it was searched for.")]
     collection: str
     strategy: str
     context: Annotated[str | None, Field(description="The preset that was used.")]
     release: str
+    read_filters: Annotated[dict[str, Any], Field(description="Filters read from the query's own words.")]
     empty_reason: Annotated[str | None, Field(description="Why there is no result: no_match, filter_empty, ...")]
     result: RetrieveResult
     metrics: RetrieveMetrics
+
+
+class FeedbackRequest(Request):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"query_id": "20260912-0123456789abcdef0123456789abcdef", "rating": "useful", "rank": 2},
+                {
+                    "query_id": "20260912-0123456789abcdef0123456789abcdef",
+                    "rating": "not_useful",
+                    "comment": "all of them are about the old version",
+                },
+            ]
+        },
+    )
+
+    query_id: Annotated[str, Field(pattern=QUERY_ID, description="From the reply that the rating is about.")]
+    rating: Annotated[Rating, Field(description="Of one result where `rank` or `section` names it, else of them all.")]
+    rank: Annotated[int | None, Field(ge=1, le=1000, description="The result that the rating is about.")] = None
+    section: Annotated[
+        Text | None,
+        Field(min_length=1, max_length=1000, description="The same by section id, as in `citations`; not both."),
+    ] = None
+    comment: Annotated[Text | None, Field(max_length=2000, description="Free words, kept with the record.")] = None
+
+
+class FeedbackReply(Reply):
+    success: Literal[True] = True
+    query_id: str
 
 
 class DocumentReply(Reply):
@@ -170,6 +208,7 @@ class AboutReply(Reply):
     collections: list[CollectionReply]
     filters: Annotated[list[str], Field(description="Keys that a filter may have.")]
     max_chunks: int
+    query_log: Annotated[bool, Field(description="Whether questions are recorded, under a keyed hash of the asker.")]
 
 
 class ReleaseReply(Reply):

@@ -64,9 +64,12 @@ def problem_of(error: RagPipelineError) -> Problem:
     return Problem(STATUS.get(kind, 500), kind if kind in STATUS else "InternalError", public_text(message))
 
 
+def problem_body(problem: Problem) -> dict[str, dict[str, str]]:
+    return {"error": {"type": problem.kind, "message": public_text(problem.message)}}
+
+
 def respond(problem: Problem) -> JSONResponse:
-    body = {"error": {"type": problem.kind, "message": public_text(problem.message)}}
-    return JSONResponse(body, status_code=problem.status, headers=problem.headers)
+    return JSONResponse(problem_body(problem), status_code=problem.status, headers=problem.headers)
 
 
 def public_text(message: str) -> str:

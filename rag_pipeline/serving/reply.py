@@ -16,14 +16,16 @@ from rag_pipeline.serving.models import (
 )
 
 
-def reply_of(result: RetrievalResult, *, explain: bool) -> RetrieveReply:
+def reply_of(result: RetrievalResult, *, explain: bool, query_id: str | None = None) -> RetrieveReply:
     timings = {stage: ms for stage, ms in result.timings_ms.items() if math.isfinite(ms)}
     return RetrieveReply(
+        query_id=query_id,
         query=result.query,
         collection=result.collection,
         strategy=result.strategy,
         context=result.context,
         release=result.release_id,
+        read_filters=dict(result.read_filters),
         empty_reason=result.empty_reason,
         result=RetrieveResult(
             formatted_context=result.formatted_context,

@@ -7,6 +7,7 @@ from fastapi import Depends, Header, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from rag_pipeline.paths import CollectionPaths, Home
+from rag_pipeline.querylog.log import QueryLog
 from rag_pipeline.retrieval.reader import collections
 from rag_pipeline.serving.caller import Caller, acting_as
 from rag_pipeline.serving.metrics import Metrics
@@ -31,9 +32,13 @@ class Service:
     retrievals: Pool
     operations: Pool
     """A pool of its own, so that a long check of a build never delays a question."""
+    answers: Pool
+    """For language models that write answers: slow, and little work here."""
     metrics: Metrics
     reindexer: Reindexer
     readiness: Readiness
+    query_log: QueryLog | None = None
+    """None: questions are not recorded."""
 
     @property
     def home(self) -> Home:

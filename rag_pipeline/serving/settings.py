@@ -25,6 +25,10 @@ class ServingSettings(Strict):
     burst: Annotated[int, Field(ge=1)] = 120
     """How many of them may come at once."""
     request_seconds: Annotated[float, Field(gt=0)] = 30.0
+    answer_seconds: Annotated[float, Field(gt=0, le=600)] = 60.0
+    """Of an answer from its question to its last word, streamed or not."""
+    answer_threads: Annotated[int, Field(ge=1)] = 8
+    """Answers by a language model that are written at once; as many again may wait."""
     operate_seconds: Annotated[float, Field(gt=0)] = 600.0
     """Of listing releases and rolling back, which read whole builds."""
     threads: Annotated[int, Field(ge=1)] = 4
@@ -36,6 +40,13 @@ class ServingSettings(Strict):
     """Largest context that may be asked for."""
     document_characters: Annotated[int, Field(ge=1000)] = 200_000
     """Most text of one document in one reply."""
+    query_log: bool = False
+    """Record every question and its result ids under the data directory, so that real questions can become an eval set.
+    """
+    query_log_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    """Older records are removed, also once `query_log` is off again."""
+    query_log_bytes: Annotated[int, Field(ge=100_000)] = 256_000_000
+    """Of all records together; beyond it the oldest days go."""
     dagster_url: str | None = None
     """GraphQL endpoint, as "http://dagster:3000/graphql"; None runs a re-index in a child process."""
     dagster_location: str = "rag_pipeline"

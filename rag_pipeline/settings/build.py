@@ -59,16 +59,32 @@ class ChunkingSettings(Strict):
         return self
 
 
+PRECISIONS = {"onnxruntime": ("fp32", "int8"), "openvino": ("fp32", "bf16", "int8"), "sentence-transformers": ("fp32",)}
+
+
 class EmbeddingSettings(Strict):
     model: str = "all-MiniLM-L6-v2"
     """Name of a packaged model, a sentence-transformers model name, or a folder."""
-    runtime: Literal["onnxruntime", "sentence-transformers"] = "onnxruntime"
+    runtime: Literal["onnxruntime", "openvino", "sentence-transformers"] = "onnxruntime"
+    """What runs it, for documents and queries alike: onnxruntime comes with every install; "openvino" needs its extra;
+    "sentence-transformers" runs models that can't be exported, and brings torch to wherever queries are answered."""
+    precision: Literal["fp32", "bf16", "int8"] = "fp32"
+    """"bf16" (openvino) and "int8" (openvino, onnxruntime) are about twice as fast. fp32 is the default because a
+    release must be servable on any machine, and not every processor has bf16; runtime and precision are part of the
+    model's fingerprint, so another one is another index."""
     query_prefix: str = ""
     document_prefix: str = ""
     batch_tokens: Annotated[int, Field(ge=256)] = 1024
     """Most tokens in one run of the model; for onnxruntime more than this is slower, not faster."""
     threads: Annotated[int, Field(ge=0)] = 0
     """0 = one thread a core."""
+
+    @model_validator(mode="after")
+    def _precision(self) -> "EmbeddingSettings":
+        allowed = PRECISIONS[self.runtime]
+        if self.precision not in allowed:
+            raise ValueError(f"precision {self.precision!r} is not one of {self.runtime}'s: {', '.join(allowed)}")
+        return self
 
 
 class IndexSettings(Strict):

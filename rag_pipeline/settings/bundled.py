@@ -16,3 +16,8 @@ def bundled_corpus() -> Path:
 def bundled_eval_set() -> Path:
     """The questions about the bundled corpus; the folder that holds it."""
     return bundled_corpus().parent
+
+
+def bundled_answer_set() -> Path:
+    """The labelled answers that judges are measured on."""
+    return bundled_eval_set().parent / "faithfulness"

@@ -33,6 +33,8 @@ class CollectionSettings(Strict):
     keep_releases: Annotated[int, Field(ge=1)] = 5
     reindex_cron: str = "0 2 * * *"
     """When the nightly re-index runs, in `timezone`."""
+    regression_cron: str = "0 4 * * *"
+    """When the release in service is evaluated afresh and compared with its own history."""
     timezone: str = "UTC"
     watch: bool = False
     """Start the sensor that re-indexes when the sources changed."""
@@ -56,7 +58,7 @@ class CollectionSettings(Strict):
             raise ValueError(f"no time zone is called {value!r}; write one as Europe/Berlin, or UTC") from None
         return value
 
-    @field_validator("reindex_cron")
+    @field_validator("reindex_cron", "regression_cron")
     @classmethod
     def _cron(cls, value: str) -> str:
         if not CRON.fullmatch(value):

@@ -18,6 +18,7 @@ from rag_pipeline.errors import InvalidSettings
 from rag_pipeline.settings.base import Strict, explain, pick
 from rag_pipeline.settings.collection import CollectionSettings, check_collection_name
 from rag_pipeline.settings.strategy import ContextSettings, StrategySettings
+from rag_pipeline.settings.tracking import TrackingSettings
 
 
 class Settings(Strict):
@@ -27,6 +28,7 @@ class Settings(Strict):
     strategies: Mapping[str, StrategySettings] = {}
     default_strategy: str = "hybrid"
     contexts: Mapping[str, ContextSettings] = {}
+    tracking: TrackingSettings = TrackingSettings()
     serving: Mapping[str, Any] = {}
     """The server's table, read strictly by `rag_pipeline.serving.settings`."""
 

@@ -15,11 +15,18 @@ class RerankerSettings(Strict):
     url: str = ""
     """Where a FlashRank model is fetched from, or where a hosted reranker answers."""
     sha256: str = ""
-    """Of what is fetched."""
+    """Of what is fetched, or of the weights in the folder of a "cross_encoder" or "colbert"; a release fills the latter
+    in, and another model under that path is then refused."""
     download: bool = False
     """Allow a cross-encoder or a FlashRank model to be downloaded."""
     window: Annotated[int, Field(ge=16, le=512)] = 128
-    """Tokens around the hit that "maxsim" reads."""
+    """Tokens around the hit that "maxsim" and "colbert" read."""
+    precision: Literal["fp32", "bf16", "int8"] = "fp32"
+    """Of the token vectors of "maxsim", whatever the release's own vectors are. "int8" reads a small
+    form of the model that its export writes beside it (two thirds of the layers) in a third of the time; "bf16" takes
+    half, and needs openvino and a processor that has it."""
+    cache_mb: Annotated[int, Field(ge=0, le=65_536)] = 64
+    """Most memory in which "maxsim" keeps the token vectors of passages that it read; scores don't depend on it."""
     seconds: Annotated[float, Field(gt=0, le=120)] = 5.0
     """A query waits no longer; then the first stage's order stands, with a marker."""
 
@@ -34,6 +41,9 @@ class StrategySettings(Strict):
     """Share of the variants together in the fused score; the query as it was asked has the rest."""
     transform_seconds: Annotated[float, Field(gt=0, le=120)] = 8.0
     """A query waits no longer for the language model."""
+    read_filters: Literal["none", "rules", "llm"] = "none"
+    """Whether limits said in the query ("german pages", "changes since 2026-03") become filters: by rules, or by the
+    language model, whose reading is checked and gives way to the rules where it can't be used."""
 
     vector_weight: Annotated[float, Field(ge=0, le=1)] = 0.6
     """1 = vector leg alone, 0 = BM25 leg alone."""
@@ -41,13 +51,17 @@ class StrategySettings(Strict):
     rrf_k: Annotated[int, Field(ge=1)] = 60
     candidates: Annotated[int, Field(ge=1, le=10_000)] = 50
     """Candidates of each leg."""
-    evidence: Annotated[float, Field(ge=0)] = 1 / 3
-    """Share of the sum of a document's three best chunk scores that is added to each of its chunks; 0 = off."""
+    evidence: Annotated[float, Field(ge=0)] = 0.5
+    """Share of the evidence of a document, how well it matches as a whole and how strong its three best chunks are,
+    that is added to each of its chunks; 0 = off."""
+    exact: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """How far chunks that hold the query's identifiers (`create_agent`, `E-4021`) word for word are put in front: at 1
+    a query that is nothing else is answered by them first; 0 = off."""
     search: Literal["auto", "exact", "hnsw"] = "auto"
     exact_limit: Annotated[int, Field(ge=0)] = 100_000
     """`auto` searches exactly up to this many rows."""
     reranker: str = "none"
-    """"maxsim", "lexical", "flashrank", "cross_encoder", "cohere", "voyage", "jina"."""
+    """"maxsim", "colbert", "lexical", "flashrank", "cross_encoder", "cohere", "voyage", "jina"."""
     reranker_options: RerankerSettings = RerankerSettings()
     rerank_candidates: Annotated[int, Field(ge=1, le=1000)] = 20
     """Best sections that are reranked; the others stay behind them in their order."""

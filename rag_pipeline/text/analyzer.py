@@ -17,6 +17,7 @@ An identifier gives each of its tokens once:
 
 import unicodedata
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 import regex
@@ -47,6 +48,16 @@ _CAMEL = regex.compile(r"\p{Lu}+(?!\p{Ll})|\p{Lu}?+\p{Ll}++|\p{Lu}|[^\p{Lu}\p{Ll
 _ACCENTS = regex.compile(r"[\u0300-\u036f]++")
 
 
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A run of a text that is taken as one: an identifier, a word, or a run of a script without spaces."""
+
+    tokens: tuple[str, ...]
+    identifiers: tuple[str, ...]
+    """Those of its tokens that name one thing letter for letter, the whole first: `CamelCase`, `create_agent`,
+    `E-4021`, `C++`, `3.14`, `/etc/hosts`. Empty for a word of a language."""
+
+
 class Analyzer:
     """Raises InvalidSettings for a language Snowball has no stemmer for; "none" stems nothing."""
 
@@ -63,6 +74,19 @@ class Analyzer:
         out: list[str] = []
         for word in text.split():
             out += self._cached(word) if len(word) <= CACHED_WORD_LENGTH else self._word(word)
+        return out
+
+    def words(self, text: str) -> list[Word]:
+        """The same tokens as `tokens` gives, word by word."""
+        if not text.isascii():
+            text = unicodedata.normalize("NFKC", text.translate(_BORDER))
+        out: list[Word] = []
+        for word in text.split():
+            for piece in [word] if word.isascii() and word.isalpha() else map("".join, _PIECE.findall(word)):
+                tokens = self._word(piece)
+                if tokens:
+                    whole = tokens[:1] if _has_humps(piece) and piece.isalpha() else ()
+                    out.append(Word(tokens, (*whole, *(t for t in tokens if _is_identifier(t)))))
         return out
 
     def token_text(self, text: str) -> str:
@@ -153,6 +177,11 @@ def _bigrams(run: str) -> Iterator[str]:
 
 def _is_atom(name: str) -> bool:
     return _ATOM.fullmatch(name) is not None
+
+
+def _is_identifier(token: str) -> bool:
+    """Digits or joints between letters; not `don't`, and no number of one or two digits: that is a count."""
+    return not token.isalpha() and "'" not in token and not (token.isdigit() and len(token) < 3)
 
 
 def _has_humps(word: str) -> bool:

@@ -6,8 +6,9 @@ import pytest
 from rag_pipeline.cli.main import main
 from rag_pipeline.cli.reindex import with_sources
 from rag_pipeline.settings.load import load_settings
+from rag_pipeline.settings.strategy import StrategySettings
 from rag_pipeline_tests.evaluation.builders import write_set
-from rag_pipeline_tests.served import Served
+from rag_pipeline_tests.served import STRATEGIES, Served
 from rag_pipeline_tests.stages import document, pumps
 
 QUERIES = [{"id": "oil", "text": "pump oil valve", "tags": ["a"]}, {"id": "agent", "text": "create_agent"}]
@@ -104,3 +105,59 @@ def test_the_bundled_questions_are_not_asked_of_another_corpus():
     assert settings.collection("agent_platform").eval_set is not None and own.eval_set is None
     kept = with_sources(settings, "agent_platform", (), allow_empty=True).collection("agent_platform")
     assert kept.eval_set is not None
+
+
+def test_releases_and_eval_sets_are_compared_in_one_table_and_one_page(served, run, tmp_path):
+    old = served.publish(pumps())
+    flood = [document(f"flood-{n:02}.md", "pump oil valve pump oil valve", title="Pump oil valve") for n in range(12)]
+    new = served.publish([*pumps(), *flood], name="2")
+    one = write_set(tmp_path / "one", QUERIES, LABELS)
+    two = write_set(tmp_path / "two", QUERIES[1:], LABELS[1:])
+    page = tmp_path / "report.html"
+    arguments = ("compare", "--collection", "test", "--strategies", "bm25,vector", "--half", "both")
+    asked = ("--release", old.release_id, "--release", new.release_id, "--eval-set", one, "--eval-set", two)
+    code, out = run(*arguments, *asked, "--html", page, "--json")
+    found = json.loads(out)
+    assert code == 0 and len(found["compared"]) == 4 and len(found["leaderboard"]) == 8
+    places = {(row["eval set"], row["release"], row["strategy"]) for row in found["leaderboard"]}
+    assert len(places) == 8 and {row["eval set"] for row in found["leaderboard"]} == {"one", "two"}
+    references = [row for row in found["leaderboard"] if row["verdict"] == "reference"]
+    assert {(row["eval set"], row["release"], row["strategy"]) for row in references} == {
+        ("one", old.release_id, "bm25"),
+        ("two", old.release_id, "bm25"),
+    }
+    text = page.read_text("utf-8")
+    assert old.release_id in text and new.release_id in text and "<svg" in text
+    code, out = run(*arguments, *asked)
+    assert code == 0 and "eval set" in out and old.release_id in out
+    assert "insufficient evidence: a loss smaller than" in out
+
+
+def test_the_difference_of_two_releases_is_a_page_too(served, run, tmp_path):
+    folder = write_set(tmp_path / "set", QUERIES, LABELS)
+    good = served.publish(pumps())
+    bad = served.publish([*pumps(), document("more.md", "pump oil valve", title="Pump oil valve")], name="2")
+    page = tmp_path / "diff.html"
+    arguments = ("diff", good.release_id, bad.release_id, "--collection", "test", "--eval-set", folder, "--html", page)
+    code, out = run(*arguments)
+    assert code == 0 and "the report is in" in out and "four times in five" in out
+    assert f"Release {bad.release_id} against {good.release_id}" in page.read_text("utf-8")
+
+
+def test_a_page_that_cannot_be_written_is_told_before_anything_is_measured(served, run, tmp_path):
+    served.publish(pumps())
+    code, _ = run("compare", "--collection", "test", "--html", tmp_path / "nowhere" / "report.html")
+    assert code == 2
+
+
+def test_strategies_that_cannot_run_here_say_why(served, run, tmp_path, monkeypatch):
+    monkeypatch.delenv("RAG_PIPELINE_LLM_URL", raising=False)
+    hyde = StrategySettings(transform="hyde").model_dump(mode="json")
+    served.content = {"strategies": {**STRATEGIES, "hyde": hyde}}
+    served.publish(pumps())
+    folder = write_set(tmp_path / "set", QUERIES, LABELS)
+    arguments = ("compare", "--collection", "test", "--strategies", "hybrid,hyde", "--eval-set", folder)
+    found = json.loads(run(*arguments, "--half", "both", "--json")[1])
+    (row,) = [row for row in found["leaderboard"] if row["strategy"] == "hyde"]
+    assert row["verdict"].startswith("could not run: transform could not run (unconfigured)") and row["failed"] == 2
+    assert "could not run" in run(*arguments)[1]

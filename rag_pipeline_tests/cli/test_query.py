@@ -48,7 +48,9 @@ def test_a_preset_prints_its_context(run, published):
 def test_an_explanation_names_the_place_in_every_stage(run, published):
     found = ask(run, published, "rotate signing keys", "--explain", "--json").json
     assert found["chunks"][0]["ranks"].keys() == {"vector", "bm25", "fused", "evidence"}
-    assert "How every stage ranked it" in ask(run, published, "rotate signing keys", "--explain").out
+    told = ask(run, published, "rotate signing keys", "--explain").out
+    assert "How every stage ranked it" in told
+    assert "candidates: vector " in told and "union" in told and "milliseconds: query " in told
 
 
 def test_the_reranked_strategy_runs_and_one_without_its_model_says_so(run, published):
@@ -90,3 +92,42 @@ def test_filters_on_the_command_line():
         parse_filters(("category",))
     with pytest.raises(InvalidQuery, match="not JSON"):
         parse_filters(("updated={gte}",))
+
+
+def test_an_answer_quotes_its_passages(run, published):
+    shown = ask(run, published, "how often are signing keys rotated?", "--answer")
+    assert shown.code == 0
+    assert "Signing keys are rotated every 90 days. [1]" in shown.out
+    assert "[1] keys/rotation.md  Key rotation" in shown.out
+    found = ask(run, published, "how often are signing keys rotated?", "--answer", "--json").json
+    assert found["context"] == "agent" and found["chunks"]
+    answer = found["answer"]
+    assert (answer["answerer"], answer["abstained"], answer["invalid_citations"]) == ("extractive", False, [])
+    assert answer["citations"][0]["document"] == "keys/rotation.md"
+    assert answer["text"].startswith("Signing keys are rotated every 90 days. [1]")
+
+
+def test_no_answer_says_why(run, published):
+    shown = ask(run, published, "what does E-9999 mean", "--answer")
+    assert shown.code == 0 and shown.out.startswith("no answer (unknown_identifier)")
+    hidden = ask(run, published, "where does band four begin", "--answer", "-f", "source=people/salaries.md")
+    assert hidden.out.startswith("no answer (filter_empty)")
+    seen = ask(
+        run, published, "where does salary band four begin", "--answer", "--as", "maria", "--group", "people-ops"
+    )
+    assert "81,500" in seen.out and "81,500" not in hidden.out
+
+
+def test_an_answer_by_a_model_that_is_not_there(run, published, monkeypatch):
+    monkeypatch.delenv("RAG_PIPELINE_LLM_URL", raising=False)
+    answer = ask(run, published, "rotate keys", "--answer", "--answerer", "llm")
+    assert answer.code == 3 and "RAG_PIPELINE_LLM_URL" in answer.err
+    assert ask(run, published, "rotate keys", "--answerer", "llm").code == 2
+
+
+def test_filters_said_in_words(run, published):
+    found = ask(run, published, "security pages on keys", "--read-filters", "rules", "--json").json
+    assert found["read_filters"] == {"category": "security"}
+    assert {c["document"] for c in found["chunks"]} == {"keys/rotation.md"}
+    shown = ask(run, published, "security pages on keys", "--read-filters", "rules")
+    assert 'filters read from the words: {"category": "security"}' in shown.out

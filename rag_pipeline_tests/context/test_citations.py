@@ -1,8 +1,10 @@
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rag_pipeline.context.citations import check_citations
+from rag_pipeline.context.citations import check_citations, without_invalid
 
 
 def test_each_mark_against_what_was_presented() -> None:
@@ -47,3 +49,29 @@ def test_a_hostile_answer_takes_no_time(answer: str) -> None:
     started = time.monotonic()
     check_citations(answer, presented=3)
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ("So it is [1]. By law [9].", "So it is [1]. By law."),
+        ("[1, 9, 2] and [2-5]", "[1, 2] and [2, 3]"),
+        ("[9][1] [8]!", "[1]!"),
+        ("`items[9]` and\n```py\na[9]\n```\n[9]", "`items[9]` and\n```py\na[9]\n```\n"),
+        (r"\[9] stays", r"\[9] stays"),
+        ("[[9]9]", r"\[?]"),
+        ("nothing", "nothing"),
+    ],
+)
+def test_invalid_numbers_are_taken_out(answer: str, kept: str) -> None:
+    assert without_invalid(answer, presented=3) == kept
+    assert check_citations(kept, presented=3).invalid == ()
+
+
+@given(st.text(alphabet="[]19, -`\n\\a", max_size=40))
+def test_none_is_left_and_no_valid_one_is_lost(answer: str) -> None:
+    kept = without_invalid(answer, presented=1)
+    found = check_citations(kept, presented=1)
+    assert found.invalid == ()
+    if not check_citations(answer, presented=1).invalid:
+        assert kept == answer

@@ -25,8 +25,12 @@ GRAPH = {
     "retrieval_quality": {"candidate_release"},
     "latency": {"candidate_release"},
     "leaderboard": {"retrieval_quality"},
+    "judge_quality": {"candidate_release"},
+    "answer_quality": {"candidate_release", "judge_quality"},
     "gate_verdict": {"retrieval_quality", "latency"},
     "published_release": {"gate_verdict"},
+    "experiment_log": {"gate_verdict", "leaderboard", "answer_quality"},
+    "regression_history": {"published_release"},
 }
 BLOCKING = {
     "documents": {"ledger_reconciles"},
@@ -39,11 +43,14 @@ BLOCKING = {
     "chunk_embeddings": {"every_chunk_has_a_sound_vector"},
     "candidate_index": {"index_is_not_empty", "build_verifies", "ann_recall_at_10"},
     "candidate_release": {"pinned_queries"},
+    "regression_history": {"no_regression_against_history"},
 }
 WARNING = {
     "documents": {"no_failed_inputs"},
     "published_release": {"served_release_is_sound"},
     "latency": {"latency_within_budget"},
+    "experiment_log": {"evaluations_are_logged"},
+    "regression_history": {"latency_against_history"},
 }
 
 
@@ -82,9 +89,16 @@ def test_the_checks_that_must_block_do(repository):
 def test_a_collection_has_its_job_its_night_and_its_watch(repository):
     assert repository.has_job("agent_platform_reindex")
     assert repository.has_job("agent_platform_compare_strategies")
-    (night,) = repository.schedule_defs
-    assert (night.name, night.cron_schedule, night.execution_timezone) == ("agent_platform_nightly", "0 2 * * *", "UTC")
-    assert night.default_status is dg.DefaultScheduleStatus.RUNNING
+    assert repository.has_job("agent_platform_regression")
+    nights = {night.name: night for night in repository.schedule_defs}
+    assert {name: night.cron_schedule for name, night in nights.items()} == {
+        "agent_platform_nightly": "0 2 * * *",
+        "agent_platform_nightly_regression": "0 4 * * *",
+    }
+    assert {night.execution_timezone for night in nights.values()} == {"UTC"}
+    assert {night.default_status for night in nights.values()} == {dg.DefaultScheduleStatus.RUNNING}
+    for alert in ("alert_on_failed_run", "alert_on_regression"):
+        assert repository.get_sensor_def(alert).default_status is dg.DefaultSensorStatus.RUNNING
     watch = repository.get_sensor_def("agent_platform_sources_changed")
     assert watch.default_status is dg.DefaultSensorStatus.STOPPED
 

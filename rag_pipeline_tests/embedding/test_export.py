@@ -131,10 +131,24 @@ def test_prefixes_take_part_in_fingerprint_and_vectors(tmp_path: Path) -> None:
         np.testing.assert_allclose(prefixed.embed(["cab"]), plain.embed(["d cab"]), atol=1e-6)
 
 
+def test_int8_is_another_model_and_a_text_keeps_its_bits_in_any_batch(tmp_path: Path) -> None:
+    """Its activations share a scale over a whole run, so a neighbour would change a text's numbers."""
+    model = str(random_bert(tmp_path / "model", dimension=64))
+    plain = load_embedder(EmbeddingSettings(model=model), tmp_path / "models")
+    made = load_embedder(EmbeddingSettings(model=model, precision="int8"), tmp_path / "models")
+    assert (made.runtime, made.fingerprint != plain.fingerprint) == ("onnxruntime-int8", True)
+    texts = ["a cab", "", "dead beef " * 9, "b cat", "z cat", "Cab!"]
+    together = made.embed(texts)
+    assert 0.97 < (together * plain.embed(texts)).sum(axis=1).min() < 1
+    again = open_embedder(tmp_path / "models", made.fingerprint)
+    for text, vector in zip(texts, together, strict=True):
+        np.testing.assert_array_equal(vector, again.embed([text])[0])
+
+
 def test_vectors_that_differ_from_the_originals_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An exporter or a tokenizer that goes wrong quietly must not become an index; nothing is left behind."""
     model = random_bert(tmp_path / "model")
-    monkeypatch.setattr(export, "LEAST_COSINE", 1.1)
+    monkeypatch.setitem(export.LEAST_COSINE, "fp32", 1.1)
     with pytest.raises(ModelUnavailable, match=r"has cosine .* with the original's"):
         load_embedder(EmbeddingSettings(model=str(model)), tmp_path / "models")
     assert list((tmp_path / "models").iterdir()) == []

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_pipeline.embedding.onnx_runtime import OnnxEmbedder, equal_lengths
+from rag_pipeline.embedding.encoder import equal_lengths
+from rag_pipeline.embedding.onnx_runtime import OnnxEmbedder
 from rag_pipeline.errors import ModelUnavailable
 from rag_pipeline_tests.embedding.tiny import WORDS, exported_table
 

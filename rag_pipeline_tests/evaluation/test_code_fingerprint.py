@@ -16,3 +16,10 @@ def test_the_fingerprint_follows_the_code_that_measures(tmp_path, monkeypatch):
     assert fingerprint() == first
     file.write_text("a = 2")
     assert fingerprint() != first
+
+
+def test_further_packages_make_another_fingerprint():
+    assert module.code_fingerprint(*module.ANSWERING) not in (
+        module.code_fingerprint(),
+        module.code_fingerprint("context"),
+    )

@@ -1,5 +1,6 @@
 import pytest
 
+from rag_pipeline.errors import StageFailed
 from rag_pipeline.evaluation.eval_set import EvalSet, Judgement, Query
 from rag_pipeline.evaluation.experiment import run_experiment
 from rag_pipeline.evaluation.resolve import Corpus, resolve
@@ -98,3 +99,47 @@ def test_the_same_index_measured_twice_scores_the_same():
     first, second = run(answer), run(answer)
     same = [(q.ranking, q.metrics, q.state) for q in first.runs["hybrid"]]
     assert same == [(q.ranking, q.metrics, q.state) for q in second.runs["hybrid"]]
+
+
+def several(**strategies):
+    return run_experiment(
+        SET,
+        half=Half.BOTH,
+        resolution=resolve(SET, CORPUS),
+        strategies=strategies,
+        release_id="r1",
+        build_key="b1",
+        warm_up=3,
+    )
+
+
+def test_a_strategy_that_lacks_something_is_asked_once_and_the_others_go_on():
+    """A time-out a question would make the comparison of all strategies an hour long."""
+    asked = []
+
+    def lacking(query):
+        asked.append(query.id)
+        raise StageFailed("transform", "unconfigured", "set a URL")
+
+    found = several(hyde=lacking, hybrid=lambda query: result())
+    assert asked == ["q1"]
+    assert found.could_not_run == {"hyde": "transform could not run (unconfigured); set a URL"}
+    assert [q.state for q in found.runs["hyde"]] == ["failed", "failed", "failed", "unresolved"]
+    assert {q.error for q in found.runs["hyde"][:3]} == {"not asked: transform could not run (unconfigured); set a URL"}
+    assert [q.state for q in found.runs["hybrid"]] == ["scored", "scored", "unanswerable", "unresolved"]
+
+
+def test_questions_are_asked_of_every_strategy_before_the_next_one():
+    order = []
+    several(
+        a=lambda query: order.append(("a", query.id)) or result(),
+        b=lambda query: order.append(("b", query.id)) or result(),
+    )
+    assert order[6:] == [("a", "q1"), ("b", "q1"), ("a", "q2"), ("b", "q2"), ("a", "q3"), ("b", "q3")]
+
+
+def test_the_recall_curve_ends_at_the_recall_of_ten():
+    one, two, three, _ = run(answer).runs["hybrid"]
+    assert one.recall_curve == (0.0, *[1.0] * 9)
+    assert two.recall_curve[-1] == two.metrics["recall_at_10"] == 0.5
+    assert three.recall_curve == ()

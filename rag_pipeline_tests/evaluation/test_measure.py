@@ -5,7 +5,8 @@ from rag_pipeline.evaluation import measure
 from rag_pipeline.evaluation.eval_set import EvalSet, Judgement, Query
 from rag_pipeline.evaluation.measure import measure_release, stored_experiment
 from rag_pipeline.evaluation.split import Half
-from rag_pipeline_tests.served import Served
+from rag_pipeline.settings.strategy import RerankerSettings, StrategySettings
+from rag_pipeline_tests.served import STRATEGIES, Served
 from rag_pipeline_tests.stages import document, pumps
 
 ASKED = EvalSet(
@@ -125,3 +126,39 @@ def test_progress_reaches_its_total(served):
     reports = []
     measured(served, release, progress=reports.append)
     assert (reports[-1].stage, reports[-1].done, reports[-1].total) == ("evaluate", 4, 4)
+
+
+def test_a_strategy_that_could_not_run_is_tried_again_and_then_no_longer_said_to(served, monkeypatch):
+    monkeypatch.delenv("RAG_PIPELINE_LLM_URL", raising=False)
+    hyde = StrategySettings(transform="hyde").model_dump(mode="json")
+    served.content = {"strategies": {**STRATEGIES, "hyde": hyde}}
+    release = served.publish(pumps())
+    found = measured(served, release, strategies=("hyde", "hybrid"))
+    assert list(found.could_not_run) == ["hyde"] and "unconfigured" in found.could_not_run["hyde"]
+    assert measured(served, release, strategies=("hybrid",)).could_not_run == {}
+    assert measured(served, release, strategies=("hyde", "hybrid")).runs == found.runs  # stored, and asked once more
+    real = measure.retrieve_from
+
+    def mended(opened, query, **options):
+        return real(opened, query, **{**options, "transform": "none"})
+
+    monkeypatch.setattr(measure, "retrieve_from", mended)
+    again = measured(served, release, strategies=("hyde", "bm25"))
+    assert again.could_not_run == {}
+    assert [q.state for q in again.runs["hyde"]] == ["scored", "scored", "scored", "unanswerable"]
+
+
+def test_a_reranker_has_time_to_load_and_its_own_options_otherwise(served, monkeypatch):
+    """Five seconds are for a query that someone waits for; a busy machine's first call took longer, and the whole
+    strategy seemed unable to run."""
+    own = RerankerSettings(window=64, seconds=5)
+    reranked = StrategySettings(reranker="lexical", reranker_options=own).model_dump(mode="json")
+    served.content = {"strategies": {**STRATEGIES, "reranked": reranked}}
+    release = served.publish(pumps())
+    seen = []
+    real = measure.retrieve_from
+    monkeypatch.setattr(measure, "retrieve_from", lambda *a, **o: seen.append(o) or real(*a, **o))
+    found = measured(served, release, strategies=("reranked", "hybrid"))
+    given = [o["reranker_options"] for o in seen if "reranker_options" in o]
+    assert {(g.seconds, g.window) for g in given} == {(measure.PATIENCE, 64)}
+    assert found.could_not_run == {} and found.runs["reranked"][0].state == "scored"

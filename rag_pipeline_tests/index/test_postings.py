@@ -1,4 +1,6 @@
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag_pipeline.index.open import Index
 from rag_pipeline.index.postings import Postings, term_hashes
@@ -51,3 +53,32 @@ def test_identifiers_and_their_parts_are_found(pump_index: Index) -> None:
     }.items():
         scores = pump_index.postings.scores(pump_index.postings.term_numbers(pump_index.analyzer.tokens(query)))
         assert pump_index.fetch([int(scores.argmax())])[0].chunk_id == expected, query
+
+
+def test_best_weights_of_ranges_by_hand() -> None:
+    """Chunks 0-1 have at best 1 for a, 10 for b and 100 for c; chunk 2 has 1 and 100; an empty range has nothing."""
+    postings = small()
+    numbers = postings.term_numbers(["a", "b", "c"])
+    spans = np.array([[0, 1], [0, 2], [1, 1], [2, 3]])
+    assert postings.best_weights(numbers, spans).tolist() == [1, 111, 0, 101]
+    assert postings.best_weights(numbers[:0], spans).tolist() == [0, 0, 0, 0]
+    assert postings.best_weights(numbers, spans[:0]).tolist() == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 11), st.floats(0.125, 9, width=32)), max_size=40))
+def test_best_weights_equal_the_plain_definition(entries: list[tuple[int, int, float]]) -> None:
+    weight = {(term, row): value for term, row, value in entries}
+    lists = [sorted((row, value) for (t, row), value in weight.items() if t == term) for term in range(4)]
+    postings = Postings(
+        term_hash=np.arange(4, dtype=np.uint64),
+        indptr=np.cumsum([0, *(len(some) for some in lists)]),
+        rows=np.array([row for some in lists for row, _ in some], np.int32),
+        weights=np.array([value for some in lists for _, value in some], np.float32),
+        chunks=12,
+    )
+    spans = [(0, 3), (3, 4), (6, 6), (7, 12)]
+    expected = [
+        sum(max((weight.get((t, r), 0.0) for r in range(a, b)), default=0.0) for t in range(4)) for a, b in spans
+    ]
+    assert np.allclose(postings.best_weights(np.arange(4), np.array(spans)), expected)
+    assert all(postings.rows_of(term).tolist() == [row for row, _ in some] for term, some in enumerate(lists))

@@ -6,7 +6,7 @@ import pytest
 
 from rag_pipeline.errors import MissingExtra, ModelUnavailable, StageFailed
 from rag_pipeline.reranking.base import Passage, Ranked, best_first
-from rag_pipeline.reranking.guard import Guard, guard
+from rag_pipeline.reranking.guard import REOPENS, Guard, guard
 
 PASSAGES = (Passage("a", "one"), Passage("b", "two"), Passage("c", "three"))
 FIRST = (("b", 3.0), ("c", 2.0), ("a", 1.0))
@@ -127,6 +127,28 @@ def test_one_that_cannot_be_opened_says_so_with_every_query() -> None:
 
     guarded = guard("cross_encoder", missing, seconds=5)
     assert guarded.name == "cross_encoder"
-    assert guarded.rerank("q", PASSAGES, FIRST, weight=1).markers == ("rerank=skipped:unavailable",)
+    assert guarded.rerank("q", PASSAGES, FIRST, weight=1).markers == ("rerank=skipped:unavailable", REOPENS)
     with pytest.raises(ModelUnavailable):
         guard("cross_encoder", missing, seconds=5, strict=True)
+
+
+def test_one_that_fails_after_it_was_opened_promises_no_other_try() -> None:
+    found = Guard(Fixed(error=ModelUnavailable("gone")), seconds=5).rerank("q", PASSAGES, FIRST, weight=1)
+    assert found.markers == ("rerank=skipped:unavailable",)
+
+
+def test_a_model_that_comes_later_is_found_without_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stayed skipped until the process ended, however soon the model was put in place."""
+    there: list[Fixed] = []
+
+    def open_it() -> Fixed:
+        if not there:
+            raise ModelUnavailable("no such folder; fetch it")
+        return there[0]
+
+    guarded = guard("late", open_it, seconds=5)
+    there.append(GOOD)
+    assert guarded.rerank("q", PASSAGES, FIRST, weight=1).markers == ("rerank=skipped:unavailable", REOPENS)
+    monkeypatch.setattr(guarded.reranker, "_clock", lambda: float("inf"))
+    found = guarded.rerank("q", PASSAGES, FIRST, weight=1)
+    assert (found.markers, found.ranked[0][0], guarded.name) == ((), "a", "fixed")

@@ -136,3 +136,15 @@ def test_an_explanation_ranks_each_result_in_every_stage(world: Served) -> None:
     assert first.ranks == {"vector": 1, "bm25": 1, "fused": 1, "evidence": 1}
     assert all(hit.ranks.keys() <= hit.scores.keys() for hit in result.hits)
     assert all("bm25" not in hit.ranks for hit in result.hits if hit.scores["bm25"] == 0)
+
+
+@EVERY
+def test_passages_are_what_is_presented_as_it_stands_in_the_source(world: Served, context: str) -> None:
+    result = world.ask("pump words", context=context, form="markdown")
+    assert [p.number for p in result.passages] == [c.number for c in result.citations]
+    shown = {hit.section_id: hit.lead + hit.content + hit.section_content for hit in result.hits}
+    for passage, citation in zip(result.passages, result.citations, strict=True):
+        assert (passage.section_id, passage.doc_id) == (citation.section_id, citation.doc_id)
+        assert passage.pieces and all(piece in shown[passage.section_id] for piece in passage.pieces)
+        assert all(piece.strip() in (result.formatted_context or "") for piece in passage.pieces)
+    assert world.ask("pump words").passages == ()

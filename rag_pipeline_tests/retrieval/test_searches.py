@@ -18,7 +18,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, llm: StubLlm | None) -> None:
-    monkeypatch.setattr(searches, "query_llm", lambda *, seconds: llm)
+    monkeypatch.setattr(searches, "query_llm", lambda **_: llm)
 
 
 def test_variants_are_embedded_and_searched_for_besides_the_query(world: Served) -> None:

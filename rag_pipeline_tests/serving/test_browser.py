@@ -148,6 +148,40 @@ def test_nothing_comes_from_elsewhere_and_documents_are_text(browser: Browser, s
         assert any("Content Security Policy" in line for line in browser.log())
 
 
+def test_what_answers_is_said_by_keyboard_where_questions_are_recorded(
+    browser: Browser, address: str, served: Served
+) -> None:
+    browser.open(f"{address}/#q=pump&s=bm25")
+    browser.wait("document.querySelectorAll('.hit').length")
+    assert browser.run("return document.querySelectorAll('.rate').length") == 0
+    assert "recorded" not in browser.run("return document.getElementById('about').textContent")
+    with listening(create_app(settings_of(served), serving=ServingSettings(query_log=True))) as recording:
+        browser.open(f"{recording}/#q=pump&s=bm25")
+        browser.wait("document.querySelectorAll('.hit').length")
+        assert browser.run("return document.getElementById('about').textContent").endswith("questions are recorded")
+        names = browser.run("return Array.from(document.querySelectorAll('.rate'), (b) => b.ariaLabel)")
+        hits = len(columns(browser)["bm25"])
+        assert names == [
+            *(f"This answers it: result {n} of bm25" for n in range(1, hits + 1)),
+            "None of these: bm25",
+        ]
+        tab_to(browser, "This answers it")
+        browser.press(ENTER)
+        browser.wait("document.getElementById('status').textContent === 'Thank you, noted'")
+        assert browser.run("return document.activeElement.getAttribute('aria-pressed')") == "true"
+        browser.press(ENTER)  # once is enough
+        tab_to(browser, "None of these")
+        browser.press(SPACE)
+        browser.wait("document.activeElement.getAttribute('aria-pressed') === 'true'")
+        if folder := os.environ.get("RAG_PIPELINE_SCREENSHOTS"):
+            browser.screenshot(Path(folder) / "feedback.png")
+    (segment,) = served.home.query_log.glob("*.jsonl")
+    records = [json.loads(line) for line in segment.read_text("utf-8").splitlines()]
+    said = [(r["rating"], r["rank"]) for r in records if r["kind"] == "feedback"]
+    assert said == [("useful", 1), ("not_useful", None)]
+    assert browser.log() == []
+
+
 def test_a_key_and_the_user_it_names(browser: Browser, served: Served, tmp_path: Path) -> None:
     options = ServingSettings(keys=write_keys(tmp_path / "keys.toml"))
     with listening(create_app(settings_of(served), serving=options)) as address:

@@ -32,13 +32,17 @@ def api_schema(tmp_path_factory: pytest.TempPathFactory) -> Iterator[schemathesi
         # No collection is known to the settings, so that a fuzzed re-index starts nothing.
         own = settings_of(served).model_copy(update={"collections": {}})
         keys = write_keys(folder / "keys.toml")
-        app = create_app(own, serving=ServingSettings(keys=keys, requests_per_minute=0, max_body_bytes=20_000))
+        app = create_app(
+            own, serving=ServingSettings(keys=keys, requests_per_minute=0, max_body_bytes=20_000, query_log=True)
+        )
         with listening(app) as address:
             yield schemathesis.openapi.from_url(f"{address}/openapi.json")
 
 
 OPERATIONS = (
     ("POST", "/api/rag/retrieve"),
+    ("POST", "/api/rag/answer"),
+    ("POST", "/api/rag/feedback"),
     ("GET", "/api/document"),
     ("GET", "/api/about"),
     ("GET", "/api/releases"),

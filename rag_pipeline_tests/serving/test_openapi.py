@@ -2,13 +2,14 @@ import json
 
 from starlette.testclient import TestClient
 
-from rag_pipeline.serving.models import ReindexRequest, RetrieveRequest, RollbackRequest
+from rag_pipeline.serving.answer_models import AnswerRequest
+from rag_pipeline.serving.models import FeedbackRequest, ReindexRequest, RetrieveRequest, RollbackRequest
 
 
 def test_it_needs_no_key_and_has_examples(keyed: TestClient) -> None:
     described = keyed.get("/openapi.json").json()
     schemas = described["components"]["schemas"]
-    for model in (RetrieveRequest, RollbackRequest, ReindexRequest):
+    for model in (RetrieveRequest, AnswerRequest, FeedbackRequest, RollbackRequest, ReindexRequest):
         examples = schemas[model.__name__]["examples"]
         assert examples
         for example in examples:

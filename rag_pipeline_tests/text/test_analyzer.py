@@ -127,3 +127,32 @@ def test_speed() -> None:
     started = time.perf_counter()
     Analyzer().tokens(text)
     assert len(text) / (time.perf_counter() - started) > 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "identifiers"),
+    [
+        ("create_agent", ["create_agent"]),
+        ("factory.create_agent()", ["factory.create_agent", "create_agent"]),
+        ("E-4021", ["e-4021", "4021"]),
+        ("C++", ["c++"]),
+        ("3.14", ["3.14"]),
+        ("CamelCaseName", ["camelcasename"]),
+        ("/etc/hosts", ["/etc/hosts"]),
+        ("fe80::1", ["fe80::1", "fe80"]),
+        ("E-4021の意味", ["e-4021", "4021"]),
+        ("5", []),
+        ("running", []),
+        ("don't", []),
+        ("東京", []),
+        ("RBAC", []),
+    ],
+)
+def test_identifiers(text: str, identifiers: list[str]) -> None:
+    assert [i for word in Analyzer().words(text) for i in word.identifiers] == identifiers
+
+
+@given(st.text())
+def test_words_have_the_same_tokens(text: str) -> None:
+    analyzer = Analyzer()
+    assert {t for word in analyzer.words(text) for t in word.tokens} == set(analyzer.tokens(text))

@@ -51,7 +51,7 @@ def with_original(
     query: str, texts: Iterable[str], *, kind: str, most: int, cached: bool = False, seconds: float = 0.0
 ) -> Transformed:
     """The query and at most `most` of the texts: each on one line, each once, none the query itself."""
-    seen = {_same(query)}
+    seen = {_same(query), ""}  # a variant of dots alone searches for nothing
     variants = [original(query)]
     cut = False
     for text in texts:

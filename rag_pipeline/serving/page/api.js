@@ -47,6 +47,14 @@ export async function retrieve(request, signal) {
   }));
 }
 
+export async function giveFeedback(said) {
+  return answer(await fetch("/api/rag/feedback", {
+    method: "POST",
+    headers: { ...headers(), "Content-Type": "application/json" },
+    body: JSON.stringify(said),
+  }));
+}
+
 export async function readDocument(parameters) {
   return answer(await fetch(`/api/document?${new URLSearchParams(parameters)}`, { headers: headers() }));
 }

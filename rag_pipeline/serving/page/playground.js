@@ -1,6 +1,6 @@
 // The page: what the form says becomes one request a strategy, and the view's state becomes its link.
 
-import { about, access, remember, retrieve } from "/page/api.js";
+import { about, access, giveFeedback, remember, retrieve } from "/page/api.js";
 import { onClose, showDocument } from "/page/document.js";
 import { element, failedColumn, resultColumn, waitingColumn } from "/page/results.js";
 import { apiFilters, readState, writeState } from "/page/state.js";
@@ -21,7 +21,8 @@ async function connect() {
     return false;
   }
   const who = known.identity === null ? "public documents only" : `as ${known.identity}`;
-  byId("about").textContent = `${known.key}, ${who}`;
+  const recorded = known.query_log ? ", questions are recorded" : "";
+  byId("about").textContent = `${known.key}, ${who}${recorded}`;
   const names = known.collections.map((collection) => collection.name);
   if (!names.includes(state.collection)) {
     state.collection = names.includes(known.default_collection) ? known.default_collection : names[0] || "";
@@ -88,7 +89,7 @@ async function search() {
   if (signal.aborted) return;
   const answered = outcomes.filter((outcome) => outcome.reply);
   byId("columns").replaceChildren(...outcomes.map(({ strategy, reply, error }) => (reply
-    ? resultColumn(strategy, reply, answered.filter((other) => other.strategy !== strategy), open)
+    ? resultColumn(strategy, reply, answered.filter((other) => other.strategy !== strategy), { open, rate })
     : failedColumn(strategy, error))));
   byId("status").textContent = `${answered.length} of ${strategies.length} strategies answered`;
 }
@@ -97,6 +98,18 @@ function open(chunk, reply) {
   state.open = { document: chunk.document, start: chunk.offsets.start, end: chunk.offsets.end };
   writeState(state);
   showDocument({ ...state.open, collection: reply.collection, release: reply.release });
+}
+
+// True once it is stored.
+async function rate(reply, said) {
+  try {
+    await giveFeedback({ query_id: reply.query_id, ...said });
+    byId("status").textContent = "Thank you, noted";
+    return true;
+  } catch (error) {
+    byId("status").textContent = error.message;
+    return false;
+  }
 }
 
 function fill() {

@@ -18,7 +18,7 @@ export function failedColumn(strategy, error) {
   return column(strategy, element("p", { class: "problem", role: "alert" }, error.message));
 }
 
-export function resultColumn(strategy, reply, others, open) {
+export function resultColumn(strategy, reply, others, { open, rate }) {
   const chunks = reply.result.chunks;
   const found = chunks.length ? `${chunks.length} results` : `nothing found (${reply.empty_reason})`;
   return column(
@@ -26,7 +26,8 @@ export function resultColumn(strategy, reply, others, open) {
     element("p", {}, `${found} in ${ms(reply.metrics.stages_ms.total)} · release ${reply.release.slice(0, 8)}`),
     ...(reply.metrics.markers.length ? [element("p", { class: "quiet" }, reply.metrics.markers.join(", "))] : []),
     timings(reply.metrics),
-    element("ol", {}, ...chunks.map((chunk) => hit(chunk, reply, others, open))),
+    element("ol", {}, ...chunks.map((chunk) => hit(chunk, reply, others, { open, rate }))),
+    ...(reply.query_id && chunks.length ? [rating("None of these", { rating: "not_useful" }, reply, rate)] : []),
   );
 }
 
@@ -50,7 +51,7 @@ function timings(metrics) {
     element("p", { class: "quiet" }, counts ? `Candidates: ${counts}` : "No candidates"));
 }
 
-function hit(chunk, reply, others, open) {
+function hit(chunk, reply, others, { open, rate }) {
   const path = Object.values(chunk.headers).join(" › ");
   const relevance = chunk.relevance_score === null ? "" : ` · relevance ${Math.round(chunk.relevance_score * 100)} %`;
   return element("li", { class: "hit", "data-document": chunk.document, "data-start": chunk.offsets.start },
@@ -60,7 +61,20 @@ function hit(chunk, reply, others, open) {
     element("p", { class: "path" }, `${path}${chunk.locator ? ` · ${chunk.locator}` : ""}${relevance}`),
     element("p", { class: "excerpt" }, chunk.content),
     element("p", { class: "elsewhere" }, elsewhere(chunk, others)),
+    ...(reply.query_id ? [rating("This answers it", { rating: "useful", rank: chunk.rank }, reply, rate)] : []),
     why(chunk));
+}
+
+// Only where the question was recorded. Once said, the button stays where it is, so that the focus does not get lost.
+function rating(text, said, reply, rate) {
+  const name = said.rank ? `${text}: result ${said.rank} of ${reply.strategy}` : `${text}: ${reply.strategy}`;
+  const button = element("button", { type: "button", class: "rate", "aria-pressed": "false", "aria-label": name,
+    onclick: async () => {
+      if (button.getAttribute("aria-pressed") === "false" && await rate(reply, said)) {
+        button.setAttribute("aria-pressed", "true");
+      }
+    } }, text);
+  return button;
 }
 
 // Where the same chunk stands in the other columns.

@@ -26,6 +26,7 @@ async def about(service: TheService, caller: Reader) -> AboutReply:
             collections=[_described(service.home.collection(name)) for name in collections(service.home)],
             filters=list(KEYS),
             max_chunks=service.serving.max_chunks,
+            query_log=service.query_log is not None,
         )
 
     return await service.retrievals.run(work)

@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from rag_pipeline.serving.ask import ask
 from rag_pipeline.serving.models import RetrieveReply, RetrieveRequest
 from rag_pipeline.serving.problems import Problem
+from rag_pipeline.serving.query_log import remember
 from rag_pipeline.serving.reply import reply_of
 from rag_pipeline.serving.routers.errors import errors
 from rag_pipeline.serving.service import Reader, Service, TheService
@@ -21,7 +22,8 @@ async def retrieve(body: RetrieveRequest, service: TheService, caller: Reader) -
     def work() -> RetrieveReply:
         result = ask(body, paths=paths, models=service.home.models, principal=caller.principal)
         service.metrics.retrieved(result)
-        return reply_of(result, explain=body.explain)
+        query_id = remember(service, result, principal=caller.principal, filters=body.filters)
+        return reply_of(result, explain=body.explain, query_id=query_id)
 
     return await service.retrievals.run(work)
 

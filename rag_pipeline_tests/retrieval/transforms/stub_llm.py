@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from rag_pipeline.llm.client import JsonReply, Reply
+from rag_pipeline.llm.client import JsonReply
 from rag_pipeline.llm.json_reply import Shape, parse_object
+from rag_pipeline.llm.reply import Reply
 from rag_pipeline.llm.wire import Prompt
 
 

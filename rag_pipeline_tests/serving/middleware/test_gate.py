@@ -8,6 +8,8 @@ from rag_pipeline_tests.serving.api import LOCAL, ask, bearer, serving, token, w
 
 GUARDED = (
     ("POST", "/api/rag/retrieve"),
+    ("POST", "/api/rag/answer"),
+    ("POST", "/api/rag/feedback"),
     ("GET", "/api/document"),
     ("GET", "/api/about"),
     ("GET", "/api/releases"),
