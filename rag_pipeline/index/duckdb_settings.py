@@ -32,6 +32,7 @@ def connect_for_building(path: Path) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(str(path), config=config)
     load_extensions(connection)
     connection.execute("SET hnsw_enable_experimental_persistence = true")
+    connection.execute("SET enable_progress_bar = false")  # it draws over our own progress, and into logs
     return connection
 
 

@@ -45,6 +45,7 @@ def union_candidates(index: Index, searches: Sequence[Search], *, mask: Mask, st
                 limit=strategy.candidates,
                 search=strategy.search,
                 exact_limit=strategy.exact_limit,
+                probes=strategy.probes,
             )
             found.setdefault("vector", []).append(rows)
             markers += more

@@ -43,9 +43,13 @@ class StrategySettings(Strict):
     """Candidates of each leg."""
     evidence: Annotated[float, Field(ge=0)] = 1 / 3
     """Share of the sum of a document's three best chunk scores that is added to each of its chunks; 0 = off."""
-    search: Literal["auto", "exact", "hnsw"] = "auto"
-    exact_limit: Annotated[int, Field(ge=0)] = 100_000
-    """`auto` searches exactly up to this many rows."""
+    search: Literal["auto", "exact", "lists", "hnsw"] = "auto"
+    """How the vector leg searches where no filter and no access list narrows it; a narrowed search is exact."""
+    exact_limit: Annotated[int, Field(ge=0)] = 30_000
+    """`auto` searches exactly up to this many chunks, above that by inverted lists."""
+    probes: Annotated[int, Field(ge=0)] = 0
+    """Lists that are read; 0 = as many as were measured to be enough when the build was made. More cost time and find
+    more."""
     reranker: str = "none"
     """"maxsim", "lexical", "flashrank", "cross_encoder", "cohere", "voyage", "jina"."""
     reranker_options: RerankerSettings = RerankerSettings()
