@@ -1,21 +1,20 @@
-"""What strategies share about one question, computed once: both legs' candidates, and the texts that results show.
+"""What strategies share about one question, computed once: both legs' candidates.
 
 Answers are equal to the bit, because only whole results of pure look-ups are kept. Times stay those of a strategy that
 runs alone: what was kept is charged to every strategy with the time it took once.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from statistics import median
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_pipeline.index.open import ChunkRecord, Index
+from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.dense import nearest
 from rag_pipeline.retrieval.legs import Legs
 from rag_pipeline.retrieval.lexical import bm25
@@ -26,8 +25,6 @@ from rag_pipeline.schema import RetrievalResult
 
 KEPT = 64
 """Candidates of one leg that are kept: more than the strategies of one question ask for."""
-ROWS = 4096
-"""Texts of chunks, and of the sections around them, that are kept."""
 T = TypeVar("T")
 
 
@@ -40,8 +37,8 @@ class Sharing:
         self._vector_ms: list[float] = []
         self._nearest: _Kept[tuple[Rows, tuple[str, ...]]] = _Kept(KEPT)
         self._bm25: _Kept[tuple[Rows, Scores, tuple[str, ...]]] = _Kept(KEPT)
-        index = _SharedIndex(opened.index, charge=self._charge)
-        self.opened = OpenRelease(opened.release, index, Legs(nearest=self._shared_nearest, bm25=self._shared_bm25))
+        legs = Legs(nearest=self._shared_nearest, bm25=self._shared_bm25)
+        self.opened = OpenRelease(opened.release, opened.index, legs)
 
     def alone(self, result: RetrievalResult) -> RetrievalResult:
         """The result of the last call with the times of a call that shares nothing.
@@ -94,54 +91,10 @@ class _Kept(Generic[T]):
             return self._found[key]
         began = perf_counter()
         made = make()
-        self.put(key, made, (perf_counter() - began) * 1000)
-        return made, 0.0
-
-    def put(self, key: Hashable, value: T, milliseconds: float) -> None:
-        self._found[key] = (value, milliseconds)
+        self._found[key] = (made, (perf_counter() - began) * 1000)
         while len(self._found) > self._most:
             self._found.popitem(last=False)
-
-    def known(self, keys: Iterable[Hashable]) -> dict[Hashable, tuple[T, float]]:
-        return {key: self._found[key] for key in keys if key in self._found}
-
-
-class _SharedIndex(Index):
-    """An open index that keeps the texts it showed; closing is left to the one it was made from."""
-
-    def __init__(self, source: Index, *, charge: Callable[[str, float], None]) -> None:
-        vars(self).update(vars(source))
-        self._source = source
-        self._charge = charge
-        self._records: _Kept[ChunkRecord] = _Kept(ROWS)
-        self._parents: _Kept[str] = _Kept(ROWS)
-
-    def fetch(self, rows: Sequence[int]) -> list[ChunkRecord]:
-        return self._by_row(self._records, rows, self._source.fetch)
-
-    def section_texts(self, rows: Sequence[int]) -> list[str]:
-        return self._by_row(self._parents, rows, self._source.section_texts)
-
-    def close(self) -> None:
-        return None
-
-    def _by_row(self, kept: _Kept[T], rows: Sequence[int], read: Callable[[Sequence[int]], list[T]]) -> list[T]:
-        """What is missing is read in one go, and each row of it is charged its part later."""
-        known = kept.known(rows)
-        self._charge("fetch", sum(milliseconds for _, milliseconds in known.values()))
-        values = {row: value for row, (value, _) in known.items()}
-        missing = [row for row in dict.fromkeys(rows) if row not in values]
-        if missing:
-            began = perf_counter()
-            found = read(missing)
-            each = (perf_counter() - began) * 1000 / len(missing)
-            for row, value in zip(missing, found, strict=True):
-                kept.put(row, value, each)
-                values[row] = value
-        return [values[row] for row in rows]
-
-    def _hnsw_cursor(self) -> duckdb.DuckDBPyConnection:
-        return self._source._hnsw_cursor()
+        return made, 0.0
 
 
 def _bytes(mask: Mask) -> bytes | None:

@@ -19,6 +19,7 @@ import duckdb
 from rag_pipeline.durable import TEMPORARY, fsync_file, fsync_folder
 from rag_pipeline.errors import CorruptBuild
 from rag_pipeline.index.build_key import FORMAT_VERSION, INDEX_VERSION, build_key
+from rag_pipeline.index.files import LISTS, POSTINGS, RECORDS
 from rag_pipeline.index.inputs import Inputs
 from rag_pipeline.index.lease import hold_exclusive, try_exclusive
 from rag_pipeline.index.load import fill
@@ -172,7 +173,9 @@ def _write(
 def _flush(folder: Path) -> None:
     for name in (*build_files(folder), "manifest.json"):
         fsync_file(folder / name)
-    fsync_folder(folder / "postings")
+    for part in (POSTINGS, RECORDS, LISTS):
+        if (folder / part).is_dir():
+            fsync_folder(folder / part)
     fsync_folder(folder)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline.text.analyzer import ANALYZER_VERSION
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """What readers check; raise it with every change of tables or sidecars that an older reader would misread."""
 
 BUILDER_VERSION = 1

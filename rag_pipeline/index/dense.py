@@ -14,7 +14,7 @@ from rag_pipeline.index.files import VECTORS
 BATCH = 8192
 UNIT_TOLERANCE = 1e-3
 
-Vectors = NDArray[np.float32]
+Floats = NDArray[np.float32]
 
 
 def open_array(path: Path) -> NDArray[Any]:
@@ -28,7 +28,7 @@ def open_array(path: Path) -> NDArray[Any]:
     return array
 
 
-def given_vectors(folder: Path, *, dimension: int, model: str) -> tuple[Vectors, NDArray[np.int64]]:
+def given_vectors(folder: Path, *, dimension: int, model: str) -> tuple[Floats, NDArray[np.int64]]:
     """`vectors.npy` (n, dimension) and `rows.npy` (n) of an embedding stage.
 
     Raises InvalidSource where the two don't fit together, IncompatibleBuild where the model has another dimension.
@@ -47,7 +47,7 @@ def given_vectors(folder: Path, *, dimension: int, model: str) -> tuple[Vectors,
     return vectors, rows
 
 
-def write_vectors(path: Path, vectors: Vectors, order: NDArray[np.int64]) -> Iterator[tuple[int, Vectors]]:
+def write_vectors(path: Path, vectors: Floats, order: NDArray[np.int64]) -> Iterator[tuple[int, Floats]]:
     """Write `vectors[order]` as float32, yielding (first row, batch) of every batch written. Raises InvalidSource."""
     if not len(order):
         np.save(path, np.zeros((0, vectors.shape[1]), np.float32))
@@ -65,7 +65,7 @@ def write_vectors(path: Path, vectors: Vectors, order: NDArray[np.int64]) -> Ite
     out.flush()
 
 
-def unsearchable(vectors: Vectors) -> NDArray[np.bool_]:
+def unsearchable(vectors: Floats) -> NDArray[np.bool_]:
     """Per row: NaN, infinite, zero or not of unit length. NaN fails every distance query; zero is near everything."""
     lengths = np.linalg.norm(vectors, axis=1)
     return np.asarray(~(np.abs(lengths - 1) < UNIT_TOLERANCE), np.bool_)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_pipeline.index.dense import Vectors
+from rag_pipeline.index.vectors import Vectors
 
 CACHED = 20_000
 """Documents kept; at 384 dimensions they take 30 MB."""
@@ -27,7 +27,7 @@ class DocumentVectors:
     def of(self, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
         """(documents, dimension), each of unit length, or zero where its chunks cancel out. A span is the half-open
         range of a document's rows."""
-        out = np.zeros((len(spans), self._vectors.shape[1]), np.float32)
+        out = np.zeros((len(spans), self._vectors.dimension), np.float32)
         for place, span in enumerate(spans):
             with self._lock:
                 known = self._known.get(span)

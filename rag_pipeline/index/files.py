@@ -6,4 +6,6 @@ VECTORS = "vectors.npy"
 LAYOUT = "layout.npy"
 LAYOUT_COLUMNS = ("document", "section", "start", "end", "section_start", "section_end")
 POSTINGS = "postings"
+RECORDS = "records"
+LISTS = "lists"
 MANIFEST = "manifest.json"

@@ -14,13 +14,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rag_pipeline.arrays import new_array
 from rag_pipeline.errors import InvalidSource
-from rag_pipeline.index.dense import given_vectors, write_vectors
+from rag_pipeline.index.dense import BATCH, given_vectors, open_array, write_vectors
 from rag_pipeline.index.duckdb_settings import connect_for_building
 from rag_pipeline.index.files import DATABASE, LAYOUT, LAYOUT_COLUMNS, VECTORS
 from rag_pipeline.index.inputs import Inputs
 from rag_pipeline.index.lexical import index_tokens, write_postings
+from rag_pipeline.index.lists import make_lists, probes_needed, write_lists
+from rag_pipeline.index.records import write_records
 from rag_pipeline.index.schema_sql import (
+    COUNT_RESTRICTED,
     CREATE_HNSW,
     CREATE_ROW_INDEXES,
     LOAD_CHUNKS,
@@ -35,6 +39,9 @@ from rag_pipeline.schema import headers_json
 from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline.text.analyzer import Analyzer
 
+HNSW_UP_TO = 100_000
+"""Chunks up to which `hnsw = "auto"` builds the index."""
+GROUPED = "vectors.grouped.npy"
 COUNTED = ("documents", "sections", "chunks", "ledger")
 
 
@@ -52,14 +59,19 @@ def fill(
         connection.execute(LOAD_LEDGER, [str(folder / "ledger.parquet")])
         given = _load_chunks(connection, folder, inputs, dimension=dimension, model=model)
         _write_layout(connection, folder)
+        write_records(connection, folder)
         index_tokens(connection, Analyzer(settings.language))
         terms, postings = write_postings(connection, folder, k1=settings.k1, b=settings.b)
         connection.execute(CREATE_ROW_INDEXES)
-        if settings.hnsw:
-            connection.execute(CREATE_HNSW.format(m=settings.hnsw_m, ef_construction=settings.hnsw_ef_construction))
-        connection.executemany("INSERT INTO index_info VALUES (?, ?)", sorted(info.items()))
         counts = {name: _count(connection, name) for name in COUNTED}
+        hnsw = settings.hnsw is True or (settings.hnsw == "auto" and counts["chunks"] <= HNSW_UP_TO)
+        if hnsw:
+            connection.execute(CREATE_HNSW.format(m=settings.hnsw_m, ef_construction=settings.hnsw_ef_construction))
+        counts["hnsw"] = int(hnsw)
+        connection.executemany("INSERT INTO index_info VALUES (?, ?)", sorted(info.items()))
         counts |= {"terms": terms, "postings": postings, "unembedded": given - counts["chunks"]}
+        counts["restricted"] = int(connection.execute(COUNT_RESTRICTED).fetchall()[0][0])
+        counts |= _group_vectors(folder, settings, chunks=counts["chunks"])
         connection.execute("CHECKPOINT")
     finally:
         connection.close()
@@ -96,8 +108,8 @@ def _load_chunks(
     connection.register("kept", kept)
     connection.execute(STAGE_CHUNKS, [str(folder / "chunks.parquet")])
     connection.unregister("kept")
-    order = connection.execute("SELECT vector FROM staged ORDER BY row").fetchnumpy()["vector"]
-    for first, batch in write_vectors(folder / VECTORS, vectors, np.asarray(order, np.int64)):
+    order = np.asarray(connection.execute("SELECT vector FROM staged ORDER BY row").fetchnumpy()["vector"], np.int64)
+    for first, batch in write_vectors(folder / VECTORS, vectors, order):
         embedding = pa.FixedSizeListArray.from_arrays(pa.array(batch.ravel()), dimension)
         row = pa.array(np.arange(first, first + len(batch), dtype=np.int32))
         connection.register("batch", pa.table({"row": row, "embedding": embedding}))
@@ -105,6 +117,22 @@ def _load_chunks(
         connection.unregister("batch")
     connection.execute("DROP TABLE staged")
     return int(available)
+
+
+def _group_vectors(folder: Path, settings: IndexSettings, *, chunks: int) -> dict[str, int]:
+    """Inverted lists for a build that is large enough; vectors.npy is then put into their order."""
+    if chunks < settings.lists_from:
+        return {"lists": 0, "probes": 0}
+    vectors = open_array(folder / VECTORS)
+    lists = make_lists(vectors, lists=settings.lists)
+    probes = probes_needed(vectors, lists)
+    write_lists(folder, lists)
+    grouped = new_array(folder / GROUPED, dtype=np.float32, shape=vectors.shape)
+    for first in range(0, chunks, BATCH):
+        grouped[first : first + BATCH] = vectors[lists.rows[first : first + BATCH]]
+    grouped.flush()
+    (folder / GROUPED).replace(folder / VECTORS)
+    return {"lists": len(lists.centroids), "probes": probes}
 
 
 def _write_layout(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:

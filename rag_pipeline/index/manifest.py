@@ -36,7 +36,9 @@ class Manifest:
     embedder: Mapping[str, str | int]
     settings: Mapping[str, object]
     counts: Mapping[str, int]
-    """documents, sections, chunks, ledger, terms, postings; unembedded: chunks left out for want of a sound vector."""
+    """documents, sections, chunks, ledger, terms, postings; unembedded: chunks left out for want of a sound vector;
+    restricted: documents with an access list; hnsw: 1 where there is such an index; lists: inverted lists, 0 for none,
+    and probes: how many of them a search reads."""
     versions: Mapping[str, str]
     files: Mapping[str, FileEntry]
 

@@ -1,40 +1,32 @@
-"""A build opened for reading: memory-mapped arrays and a locked DuckDB connection, a cursor per call.
+"""A build opened for reading: memory-mapped arrays and records, and a locked DuckDB connection, a cursor per call.
 
-Opening takes milliseconds and loads no DuckDB extension; the first HNSW query does. Which chunks a caller may see is
-decided elsewhere, by `rag_pipeline.retrieval.scope`.
+Opening takes milliseconds: DuckDB itself is opened by the first call that needs SQL (a filter, an access list), its
+extensions by the first HNSW query. Which chunks a caller may see is decided elsewhere, by
+`rag_pipeline.retrieval.scope`.
 """
 
-import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from rag_pipeline.errors import CorruptBuild, InvalidSettings
-from rag_pipeline.index.dense import Vectors, open_array
+from rag_pipeline.index.dense import open_array
 from rag_pipeline.index.document_vectors import DocumentVectors
 from rag_pipeline.index.duckdb_settings import connect_reader, reader_cursor
 from rag_pipeline.index.files import DATABASE, LAYOUT, LAYOUT_COLUMNS, VECTORS
+from rag_pipeline.index.lists import open_lists
 from rag_pipeline.index.manifest import Manifest, check_sizes, read_manifest
 from rag_pipeline.index.postings import Postings, open_postings
+from rag_pipeline.index.records import DocumentFields, Records, open_records
+from rag_pipeline.index.vectors import Vectors
 from rag_pipeline.text.analyzer import Analyzer
 
-# Point look-ups by row: a join of three tables costs more in planning than all of them.
-_CHUNKS = """
-SELECT row, chunk_id, section_id, doc_id, headers, content, lead, kind FROM chunks WHERE row IN ({places})
-"""
-_DOCUMENTS = "SELECT row, source, title, locators FROM documents WHERE row IN ({places})"
-_TEXTS = "SELECT row, doc_id, text FROM documents WHERE row IN ({places})"
-_DOCUMENT_ROWS = "SELECT row FROM documents WHERE list_contains(?, doc_id)"
-_SECTIONS = 'SELECT section_id, row, doc_id, start, "end" FROM sections WHERE section_id IN ({places})'
-_ALIASES = """
-SELECT canonical_id, list(doc_id ORDER BY doc_id) FROM documents WHERE canonical_id IS NOT NULL GROUP BY ALL
-"""
+_TEXTS = "SELECT doc_id, text FROM documents WHERE list_contains(?, doc_id)"
 _NEAREST = "SELECT row FROM chunks ORDER BY array_cosine_distance(embedding, ?::FLOAT[{dimension}]) LIMIT {limit}"
 
 
@@ -57,15 +49,10 @@ class ChunkRecord:
     section_end: int
     kind: str
     locators: tuple[tuple[int, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SectionRecord:
-    section_id: str
-    row: int
-    doc_id: str
-    start: int
-    end: int
+    also_in: tuple[str, ...]
+    """The documents with the same text and access list that this one stands for, sorted."""
+    section_content: str
+    """Source text of the section around the chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +75,10 @@ class Index:
         folder: Path,
         manifest: Manifest,
         *,
-        connection: duckdb.DuckDBPyConnection,
         vectors: Vectors,
         layout: Layout,
         postings: Postings,
+        records: Records,
     ) -> None:
         self.folder = folder
         self.manifest = manifest
@@ -100,9 +87,9 @@ class Index:
         self.postings = postings
         self.document_vectors = DocumentVectors(vectors)
         self.analyzer = Analyzer(str(manifest.settings["language"]))
-        self._connection = connection
+        self.records = records
+        self._connection: duckdb.DuckDBPyConnection | None = None
         self._hnsw: duckdb.DuckDBPyConnection | None = None
-        self._aliases: dict[str, tuple[str, ...]] | None = None
         self._lock = threading.Lock()
 
     @property
@@ -115,60 +102,55 @@ class Index:
 
     @property
     def has_hnsw(self) -> bool:
-        return bool(self.manifest.settings["hnsw"])
+        return bool(self.manifest.counts["hnsw"])
+
+    @property
+    def has_lists(self) -> bool:
+        return self.vectors.lists is not None
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        """One for each call: a connection shared by threads returns other threads' rows."""
+        """One for each call: a connection shared by threads returns other threads' rows. Raises CorruptBuild."""
         with self._lock:
+            if self._connection is None:
+                self._connection = _connected(self.folder, self.manifest)
             return reader_cursor(self._connection)
 
     def fetch(self, rows: Sequence[int]) -> list[ChunkRecord]:
         """Records of the chunks, in the order of `rows`. The rows must have passed a scope."""
-        if not rows:
-            return []
-        with self.cursor() as cursor:
-            chunks = _by_row(cursor, _CHUNKS, rows)
-            documents = _by_row(cursor, _DOCUMENTS, sorted({int(self.layout.document[row]) for row in rows}))
+        texts: dict[int, str] = {}
+        documents: dict[int, DocumentFields] = {}
+        found = []
         try:
-            return [self._record(row, chunks[row], documents[int(self.layout.document[row])]) for row in rows]
-        except KeyError as error:
+            for row in rows:
+                number = int(self.layout.document[row])
+                if number not in documents:
+                    documents[number], texts[number] = self.records.document(number), self.records.text(number)
+                found.append(self._record(row, documents[number], texts[number]))
+        except (IndexError, ValueError) as error:
             raise CorruptBuild(
-                f"{self.folder}: the arrays name row {error} that the tables do not have; "
+                f"{self.folder}: the arrays name a record that can't be read ({error}); "
                 "run `rag-pipeline release verify`, then roll back or re-index"
             ) from error
+        return found
 
-    def section_texts(self, rows: Sequence[int]) -> list[str]:
-        """Source text of the section around each chunk, in the order of `rows`. The rows must have passed a scope."""
-        if not rows:
-            return []
-        documents = [int(self.layout.document[row]) for row in rows]
-        with self.cursor() as cursor:
-            texts = {row: text for row, (_, text) in _by_row(cursor, _TEXTS, sorted(set(documents))).items()}
-        starts, ends = self.layout.section_start, self.layout.section_end
-        return [texts[document][starts[row] : ends[row]] for row, document in zip(rows, documents, strict=True)]
-
-    def sections(self, section_ids: Sequence[str]) -> list[SectionRecord]:
-        """Those that exist, in no order."""
-        if not section_ids:
-            return []
-        sql = _SECTIONS.format(places=", ".join("?" * len(section_ids)))
-        with self.cursor() as cursor:
-            return [SectionRecord(*fields) for fields in cursor.execute(sql, list(section_ids)).fetchall()]
+    def section_texts(self, section_ids: Sequence[str], *, visible: NDArray[np.bool_] | None) -> dict[str, str]:
+        """Source text of each section that has a chunk among the `visible` ones, (chunks,), None for all of them."""
+        texts = {}
+        for section_id, section in zip(section_ids, self.records.section_rows(section_ids), strict=True):
+            inside = self.layout.section == section
+            rows = np.flatnonzero(inside if visible is None else inside & visible)
+            if len(rows) and self.records.chunk(int(rows[0])).section_id == section_id:
+                texts[section_id] = self._section_text(
+                    int(rows[0]), self.records.text(int(self.layout.document[rows[0]]))
+                )
+        return texts
 
     def document_texts(self, doc_ids: Sequence[str]) -> dict[str, str]:
         """Whole texts, of those that exist. The documents must have passed a scope."""
         if not doc_ids:
             return {}
         with self.cursor() as cursor:
-            rows = [row for (row,) in cursor.execute(_DOCUMENT_ROWS, [list(doc_ids)]).fetchall()]
-            return dict(_by_row(cursor, _TEXTS, rows).values()) if rows else {}
-
-    def aliases(self, doc_id: str) -> tuple[str, ...]:
-        """The documents with the same text and access list that this one stands for, sorted."""
-        with self._lock:
-            if self._aliases is None:
-                self._aliases = {doc: tuple(others) for doc, others in self._connection.execute(_ALIASES).fetchall()}
-        return self._aliases.get(doc_id, ())
+            return dict(cursor.execute(_TEXTS, [list(doc_ids)]).fetchall())
 
     def nearest(self, vector: NDArray[np.float32], *, limit: int) -> list[int]:
         """Rows of about the `limit` nearest chunks by HNSW, nearest first. Raises InvalidSettings without HNSW."""
@@ -187,26 +169,31 @@ class Index:
                 if connection is not None:
                     connection.close()
 
-    def _record(self, row: int, chunk: tuple[Any, ...], document: tuple[Any, ...]) -> ChunkRecord:
-        chunk_id, section_id, doc_id, headers, content, lead, kind = chunk
-        source, title, locators = document
+    def _record(self, row: int, document: DocumentFields, text: str) -> ChunkRecord:
+        chunk = self.records.chunk(row)
+        start, end = int(self.layout.start[row]), int(self.layout.end[row])
         return ChunkRecord(
             row=row,
-            chunk_id=chunk_id,
-            section_id=section_id,
-            doc_id=doc_id,
-            source=source,
-            title=title,
-            headers=tuple((int(level[1:]), heading) for level, heading in json.loads(headers).items()),
-            content=content,
-            lead=lead,
-            start=int(self.layout.start[row]),
-            end=int(self.layout.end[row]),
+            chunk_id=chunk.chunk_id,
+            section_id=chunk.section_id,
+            doc_id=document.doc_id,
+            source=document.source,
+            title=document.title,
+            headers=chunk.headers,
+            content=text[start:end],
+            lead=chunk.lead,
+            start=start,
+            end=end,
             section_start=int(self.layout.section_start[row]),
             section_end=int(self.layout.section_end[row]),
-            kind=kind,
-            locators=tuple((offset, label) for offset, label in json.loads(locators)),
+            kind=chunk.kind,
+            locators=document.locators,
+            also_in=document.also_in,
+            section_content=self._section_text(row, text),
         )
+
+    def _section_text(self, row: int, text: str) -> str:
+        return text[int(self.layout.section_start[row]) : int(self.layout.section_end[row])]
 
     def _nearest_sql(self, limit: int) -> str:
         # Any WHERE, join, second sort key or second distance makes the planner drop the index silently.
@@ -235,29 +222,38 @@ def open_build(folder: Path) -> Index:
     check_sizes(folder, manifest)
     chunks, dimension = manifest.chunks, int(manifest.embedder["dimension"])
     try:
-        vectors = open_array(folder / VECTORS)
+        vectors = Vectors(open_array(folder / VECTORS), open_lists(folder), manifest.counts["probes"])
         columns = open_array(folder / LAYOUT)
         postings = open_postings(folder, chunks=chunks)
-        connection = connect_reader(folder / DATABASE)
-        info = dict(connection.execute("SELECT key, value FROM index_info").fetchall())
-    except (OSError, ValueError, duckdb.Error) as error:
+        records = open_records(folder)
+    except (OSError, ValueError) as error:
         raise CorruptBuild(f"{folder}: not readable ({error}); roll back or re-index") from error
     shapes = {
-        VECTORS: (vectors.shape, (chunks, dimension)),
+        VECTORS: (vectors.data.shape, (chunks, dimension)),
+        "lists/rows.npy": (len(vectors.lists.rows) if vectors.lists else 0, chunks if manifest.counts["lists"] else 0),
         LAYOUT: (columns.shape, (chunks, len(LAYOUT_COLUMNS))),
         "postings/rows.npy": (postings.rows.shape, (manifest.counts["postings"],)),
         "postings/indptr.npy": (postings.indptr.shape, (manifest.counts["terms"] + 1,)),
-        "index.duckdb build key": (info.get("build_key"), manifest.build_key),
+        "records/chunks.npy": (len(records.chunks), chunks),
+        "records/documents.npy": (len(records.documents), manifest.documents),
     }
     for name, (found, expected) in shapes.items():
         if found != expected:
-            connection.close()
             raise CorruptBuild(f"{folder}: {name} is {found}, the manifest says {expected}; roll back or re-index")
-    layout = Layout(*columns.T)
-    return Index(folder, manifest, connection=connection, vectors=vectors, layout=layout, postings=postings)
+    return Index(folder, manifest, vectors=vectors, layout=Layout(*columns.T), postings=postings, records=records)
 
 
-def _by_row(cursor: duckdb.DuckDBPyConnection, sql: str, rows: Sequence[int]) -> dict[int, tuple[Any, ...]]:
-    # Numbers of our own, written out: binding any value makes DuckDB import pandas where it is installed, for 0.7 s.
-    found = cursor.execute(sql.format(places=", ".join(str(int(row)) for row in rows))).fetchall()
-    return {row: tuple(fields) for row, *fields in found}
+def _connected(folder: Path, manifest: Manifest) -> duckdb.DuckDBPyConnection:
+    """Raises CorruptBuild where the database can't be read or is another build's."""
+    connection = None
+    try:
+        connection = connect_reader(folder / DATABASE)
+        found = connection.execute("SELECT value FROM index_info WHERE key = 'build_key'").fetchall()
+    except (OSError, duckdb.Error) as error:
+        if connection is not None:
+            connection.close()
+        raise CorruptBuild(f"{folder}: {DATABASE} is not readable ({error}); roll back or re-index") from error
+    if found != [(manifest.build_key,)]:
+        connection.close()
+        raise CorruptBuild(f"{folder}: {DATABASE} has another build key, {found}; roll back or re-index")
+    return connection

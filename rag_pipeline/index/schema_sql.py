@@ -151,6 +151,8 @@ FROM fts_main_chunk_tokens.terms t JOIN term_order o USING (termid) JOIN fts_mai
 GROUP BY o.number, d.name ORDER BY o.number, row
 """
 
+COUNT_RESTRICTED = "SELECT count(*) FROM documents WHERE access IS NOT NULL"
+
 CREATE_HNSW = """
 CREATE INDEX chunks_hnsw ON chunks USING HNSW (embedding)
 WITH (metric = 'cosine', M = {m}, ef_construction = {ef_construction})

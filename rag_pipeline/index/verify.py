@@ -13,12 +13,22 @@ import numpy as np
 from rag_pipeline.errors import CorruptBuild
 from rag_pipeline.index.dense import BATCH, unsearchable
 from rag_pipeline.index.duckdb_settings import connect_reader
-from rag_pipeline.index.files import DATABASE, LAYOUT, LAYOUT_COLUMNS, MANIFEST, POSTINGS, VECTORS, WRITE_AHEAD_LOG
+from rag_pipeline.index.files import (
+    DATABASE,
+    LAYOUT,
+    LAYOUT_COLUMNS,
+    LISTS,
+    MANIFEST,
+    POSTINGS,
+    RECORDS,
+    VECTORS,
+    WRITE_AHEAD_LOG,
+)
 from rag_pipeline.index.indexed_text import indexed_text
 from rag_pipeline.index.manifest import Manifest, build_files, file_hash, read_manifest
 from rag_pipeline.index.open import Index, open_build
 from rag_pipeline.index.postings import term_hashes
-from rag_pipeline.index.schema_sql import COUNT_LEXICAL, SELECT_LAYOUT
+from rag_pipeline.index.schema_sql import COUNT_LEXICAL, COUNT_RESTRICTED, SELECT_LAYOUT
 
 SAMPLE = 64
 """Chunks whose sidecars are compared with the tables one by one."""
@@ -47,6 +57,7 @@ def verify_build(folder: Path, *, deep: bool = True) -> tuple[Problem, ...]:
         return problems  # what was changed can't be trusted to say anything about the rest
     try:
         index = open_build(folder)
+        index.cursor().close()  # opens the database, which reading itself does only where it needs SQL
     except CorruptBuild as error:
         return (Problem(DATABASE, str(error)),)
     try:
@@ -80,6 +91,7 @@ def _contents(index: Index) -> Iterator[Problem]:
         (VECTORS, _vectors),
         (LAYOUT, _layout),
         (POSTINGS, _postings),
+        (RECORDS, _records),
     )
     connection = connect_reader(index.folder / DATABASE, extensions=("vss", "fts"))
     try:
@@ -160,9 +172,15 @@ def _ledger(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Pro
 
 def _vectors(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Problem]:
     for first in range(0, len(index.vectors), BATCH):
-        bad = unsearchable(index.vectors[first : first + BATCH])
+        bad = unsearchable(index.vectors.data[first : first + BATCH])
         if bad.any():
             yield Problem(VECTORS, f"{int(bad.sum())} vectors are NaN, zero or not of unit length from row {first}")
+    lists = index.vectors.lists
+    if lists is not None and not (
+        np.array_equal(lists.rows[lists.positions], np.arange(index.chunks)) and int(lists.indptr[-1]) == index.chunks
+    ):
+        yield Problem(LISTS, "the lists don't hold every row once")
+        return
     for row in _sample(index):
         (stored,) = connection.execute("SELECT embedding FROM chunks WHERE row = ?", [row]).fetchall()[0]
         if not np.array_equal(np.asarray(stored, np.float32), index.vectors[row]):
@@ -201,6 +219,29 @@ def _postings(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[P
             if at == len(held) or held[at] != row:
                 yield Problem(POSTINGS, f"row {row} is missing from one of its terms")
                 break
+
+
+def _records(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Problem]:
+    """Who may see what is decided from the tables and the manifest, what is shown comes from here."""
+    restricted = _number(connection, COUNT_RESTRICTED)
+    if restricted != index.manifest.counts["restricted"]:
+        yield Problem(DATABASE, f"{restricted} documents have an access list, the manifest says otherwise")
+    texts = connection.execute("SELECT sum(strlen(text)) FROM documents").fetchall()[0][0] or 0
+    if texts != int(index.records.texts.offsets[-1]):
+        yield Problem(RECORDS, "the texts are not those of the tables")
+    for store in (index.records.chunks, index.records.documents, index.records.texts):
+        if (np.diff(store.offsets) < 0).any():
+            yield Problem(RECORDS, "the offsets are not in order")
+            return
+    for row in _sample(index):
+        sql = (
+            "SELECT chunk_id, section_id, d.row, doc_id, text FROM chunks c JOIN documents d USING (doc_id)"
+            " WHERE c.row = ?"
+        )
+        *ids, document, doc_id, text = connection.execute(sql, [row]).fetchall()[0]
+        chunk, shown = index.records.chunk(row), index.records.document(document)
+        if [chunk.chunk_id, chunk.section_id, shown.doc_id] != [*ids, doc_id] or index.records.text(document) != text:
+            yield Problem(RECORDS, f"the record of row {row} differs from the table")
 
 
 def _sample(index: Index) -> list[int]:

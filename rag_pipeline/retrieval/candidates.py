@@ -47,6 +47,7 @@ def union_candidates(
                 limit=strategy.candidates,
                 search=strategy.search,
                 exact_limit=strategy.exact_limit,
+                probes=strategy.probes,
             )
             found.setdefault("vector", []).append(rows)
             markers += more

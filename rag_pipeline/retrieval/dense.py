@@ -5,6 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rag_pipeline.index.blas import one_thread
 from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.rank import Rows, Scores, comparable, top
 from rag_pipeline.retrieval.scope import Mask
@@ -19,20 +20,24 @@ def nearest(
     *,
     mask: Mask,
     limit: int,
-    search: Literal["auto", "exact", "hnsw"],
+    search: Literal["auto", "exact", "lists", "hnsw"],
     exact_limit: int,
+    probes: int = 0,
 ) -> tuple[Rows, tuple[str, ...]]:
     """Rows of the `limit` nearest chunks in the mask, nearest first, and markers.
 
-    HNSW knows no mask (it would filter its own few results afterwards), so a masked search is exact whatever is asked.
-    Raises InvalidSettings where HNSW is asked for and the build has none.
+    An approximate search knows no mask (it would filter its own few results afterwards), so a masked one is exact
+    whatever is asked. `probes` 0: as many lists as the build was measured to need. Raises InvalidSettings where HNSW is
+    asked for and the build has none; without lists, which a small build has no use for, the search is exact.
     """
     if mask is not None:
-        return _exact(index, vector, mask, limit), (("search=exact",) if search == "hnsw" else ())
-    if search == "hnsw" or (search == "auto" and index.has_hnsw and index.chunks > exact_limit):
+        return _exact(index, vector, mask, limit), (("search=exact",) if search in ("hnsw", "lists") else ())
+    if search == "hnsw":
         rows = np.array(index.nearest(vector, limit=limit), np.int64)
         return top(cosines(index, vector, rows), rows, limit), ()
-    return _exact(index, vector, None, limit), ()
+    if index.has_lists and (search == "lists" or (search == "auto" and index.chunks > exact_limit)):
+        return _by_lists(index, vector, limit, probes=probes or index.vectors.probes), ()
+    return _exact(index, vector, None, limit), (("search=exact",) if search == "lists" else ())
 
 
 def cosines(index: Index, vector: NDArray[np.float32], rows: Rows) -> Scores:
@@ -40,9 +45,16 @@ def cosines(index: Index, vector: NDArray[np.float32], rows: Rows) -> Scores:
     return comparable(index.vectors[rows] @ vector)
 
 
+def _by_lists(index: Index, vector: NDArray[np.float32], limit: int, *, probes: int) -> Rows:
+    with one_thread():
+        rows, scores = index.vectors.near(vector, probes=probes)
+    return top(comparable(scores), rows, limit)
+
+
 def _exact(index: Index, vector: NDArray[np.float32], mask: Mask, limit: int) -> Rows:
     rows = np.arange(index.chunks) if mask is None else np.flatnonzero(mask)
     if len(rows) < GATHER_SHARE * index.chunks:
         return top(cosines(index, vector, rows), rows, limit)
-    scores = comparable(index.vectors @ vector)
+    with one_thread():
+        scores = comparable(index.vectors @ vector)
     return top(scores if mask is None else scores[rows], rows, limit)

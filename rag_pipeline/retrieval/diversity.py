@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rag_pipeline.index.vectors import Vectors
 from rag_pipeline.retrieval.fusion import min_max
 from rag_pipeline.retrieval.rank import comparable
 from rag_pipeline.retrieval.ranking import Ranking
@@ -44,7 +45,7 @@ def diversify(
     return tuple(taken)
 
 
-def spread(ranking: Ranking, vectors: NDArray[np.floating], *, diversity: float, top_k: int) -> Ranking:
+def spread(ranking: Ranking, vectors: Vectors, *, diversity: float, top_k: int) -> Ranking:
     """The `top_k` of a ranking that say the most together; `vectors` of all chunks, by row."""
     if not diversity:
         return ranking.chosen(range(min(top_k, len(ranking.rows))))

@@ -16,7 +16,6 @@ def make_hits(
 ) -> tuple[Hit, ...]:
     """`ranking` has rows of `found` only, so all of them passed the scope. `ranks` by row, where they are wanted."""
     records = index.fetch(ranking.rows)
-    parents = index.section_texts(ranking.rows)
     at = np.searchsorted(found.rows, np.array(ranking.rows, np.int64))
     return tuple(
         Hit(
@@ -33,7 +32,7 @@ def make_hits(
             end=record.end,
             section_start=record.section_start,
             section_end=record.section_end,
-            section_content=parent,
+            section_content=record.section_content,
             kind=record.kind,
             score=score,
             scores={
@@ -41,13 +40,11 @@ def make_hits(
                 **{stage: scores[record.row] for stage, scores in ranking.said.items() if record.row in scores},
             },
             relevance_score=ranking.relevance.get(record.row),
-            also_in=index.aliases(record.doc_id),
+            also_in=record.also_in,
             locator=_locator(record.locators, record.start),
             ranks=dict(ranks[record.row]) if ranks is not None else {},
         )
-        for rank, (record, parent, position, score) in enumerate(
-            zip(records, parents, at, ranking.scores, strict=True), start=1
-        )
+        for rank, (record, position, score) in enumerate(zip(records, at, ranking.scores, strict=True), start=1)
     )
 
 

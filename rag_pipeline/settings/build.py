@@ -92,7 +92,13 @@ class IndexSettings(Strict):
     """Snowball stemmer of the lexical analyzer, or "none"."""
     k1: Annotated[float, Field(gt=0)] = 1.2
     b: Annotated[float, Field(ge=0, le=1)] = 0.75
-    hnsw: bool = True
+    hnsw: bool | Literal["auto"] = "auto"
+    """DuckDB's own index over `chunks.embedding`, for SQL users and `search = "hnsw"`. "auto": up to 100,000 chunks;
+    above that it takes most of the build's time, and inverted lists search faster."""
+    lists: Annotated[int, Field(ge=0)] = 0
+    """Inverted lists; 0 = by the number of chunks, from `lists_from` chunks on."""
+    lists_from: Annotated[int, Field(ge=1)] = 30_000
+    """Smaller builds have no lists: exact search is faster there."""
     hnsw_m: Annotated[int, Field(ge=4, le=128)] = 16
     hnsw_ef_construction: Annotated[int, Field(ge=16)] = 128
     hnsw_ef_search: Annotated[int, Field(ge=16)] = 256

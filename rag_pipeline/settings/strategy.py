@@ -57,9 +57,13 @@ class StrategySettings(Strict):
     exact: Annotated[float, Field(ge=0, le=1)] = 1.0
     """How far chunks that hold the query's identifiers (`create_agent`, `E-4021`) word for word are put in front: at 1
     a query that is nothing else is answered by them first; 0 = off."""
-    search: Literal["auto", "exact", "hnsw"] = "auto"
-    exact_limit: Annotated[int, Field(ge=0)] = 100_000
-    """`auto` searches exactly up to this many rows."""
+    search: Literal["auto", "exact", "lists", "hnsw"] = "auto"
+    """How the vector leg searches where no filter and no access list narrows it; a narrowed search is exact."""
+    exact_limit: Annotated[int, Field(ge=0)] = 30_000
+    """`auto` searches exactly up to this many chunks, above that by inverted lists."""
+    probes: Annotated[int, Field(ge=0)] = 0
+    """Lists that are read; 0 = as many as were measured to be enough when the build was made. More cost time and find
+    more."""
     reranker: str = "none"
     """"maxsim", "colbert", "lexical", "flashrank", "cross_encoder", "cohere", "voyage", "jina"."""
     reranker_options: RerankerSettings = RerankerSettings()

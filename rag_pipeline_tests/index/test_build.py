@@ -33,7 +33,7 @@ def test_tables_and_files(pump_build: BuildInfo) -> None:
     assert (pump_build.documents, pump_build.sections, pump_build.chunks) == (3, 8, 8)
     names = {p.name for p in pump_build.folder.iterdir()}
     parquet = {"documents.parquet", "sections.parquet", "chunks.parquet", "ledger.parquet"}
-    assert names == parquet | {"index.duckdb", "vectors.npy", "layout.npy", "postings", "manifest.json"}
+    assert names == parquet | {"index.duckdb", "vectors.npy", "layout.npy", "postings", "records", "manifest.json"}
     assert visible(pump_build.folder.parent) == [pump_build.key]
     assert [d.doc_id for d in read_rows(pump_build.folder / "documents.parquet", Document)] == [
         d.doc_id for d in pumps()

@@ -70,9 +70,9 @@ def test_each_thread_gets_its_own_rows(pump_index: Index) -> None:
 
 
 def test_a_build_of_another_format(copied_build: Path) -> None:
-    text = (copied_build / "manifest.json").read_text().replace('"format_version": 1', '"format_version": 2')
+    text = (copied_build / "manifest.json").read_text().replace('"format_version": 2', '"format_version": 3')
     (copied_build / "manifest.json").write_text(text)
-    with pytest.raises(IncompatibleBuild, match=r"format 2.*reads format 1"):
+    with pytest.raises(IncompatibleBuild, match=r"format 3.*reads format 2"):
         open_build(copied_build)
 
 
@@ -125,7 +125,7 @@ def test_a_removed_build_stays_readable_for_who_has_it_open(copied_build: Path) 
     index.fetch([0])
     shutil.rmtree(copied_build)
     assert index.fetch([5])[0].doc_id == "pump.md"
-    assert index.vectors.sum() > 0
+    assert index.vectors[[0]].any()
     index.close()
 
 
@@ -137,8 +137,7 @@ def test_duplicates_and_locators(tmp_path: Path) -> None:
     ]
     index = open_build(build(tmp_path, documents).folder)
     assert index.chunks == 1
-    assert index.aliases("a.md") == ("y.md", "z.md")
-    assert index.aliases("z.md") == ()
+    assert index.fetch([0])[0].also_in == ("y.md", "z.md")
     assert index.fetch([0])[0].locators == ((0, "page 1"), (4, "page 2"))
     index.close()
 

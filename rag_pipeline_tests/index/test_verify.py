@@ -58,7 +58,7 @@ def test_another_format_names_both(copied_build: Path) -> None:
     body = json.loads((copied_build / "manifest.json").read_text())
     body["format_version"] = 99
     (copied_build / "manifest.json").write_text(json.dumps(body))
-    with pytest.raises(IncompatibleBuild, match=r"format 99.*format 1"):
+    with pytest.raises(IncompatibleBuild, match=r"format 99.*format 2"):
         verify_build(copied_build)
 
 
@@ -84,6 +84,17 @@ def other_layout(folder: Path) -> None:
     np.save(folder / "layout.npy", layout)
 
 
+def other_records(folder: Path) -> None:
+    """The same lengths, another chunk's id: what is shown would not be what was found."""
+    data = (folder / "records" / "chunks.bin").read_bytes()
+    (folder / "records" / "chunks.bin").write_bytes(data.replace(b"agents.md#c0", b"agents.md#c1"))
+
+
+def other_texts(folder: Path) -> None:
+    data = (folder / "records" / "texts.bin").read_bytes()
+    (folder / "records" / "texts.bin").write_bytes(data.replace(b"create_agent", b"delete_agent"))
+
+
 def postings_of_another_row(folder: Path) -> None:
     rows = np.load(folder / "postings" / "rows.npy")
     np.save(folder / "postings" / "rows.npy", (rows + 1) % 8)
@@ -101,6 +112,8 @@ def unknown_terms(folder: Path) -> None:
         (other_vector, "vectors.npy"),
         (fewer_vectors, "index.duckdb"),
         (other_layout, "layout.npy"),
+        (other_records, "records"),
+        (other_texts, "records"),
         (postings_of_another_row, "postings"),
         (unknown_terms, "postings"),
     ],

@@ -66,14 +66,6 @@ def test_exact_search_under_a_mask(index: Index, search: str, share: float | Non
     assert markers == (("search=exact",) if search == "hnsw" and mask is not None else ())
 
 
-def test_auto_uses_hnsw_above_the_limit_only(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(Index, "nearest", lambda self, vector, limit: asked.append(limit) or [1])
-    for exact_limit, mask in ((40, None), (39, None), (0, np.ones(40, np.bool_))):
-        nearest(index, vector("x"), mask=mask, limit=3, search="auto", exact_limit=exact_limit)
-    assert asked == [3]
-
-
 def test_bm25_under_a_mask(index: Index) -> None:
     rows, scores, _ = bm25(index, "rare", mask=None, limit=5)
     assert rows.tolist() == [7]
