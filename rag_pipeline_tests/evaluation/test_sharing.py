@@ -101,12 +101,10 @@ def test_what_was_kept_is_charged_with_the_time_it_took(opened, monkeypatch):
 def test_little_is_kept(opened, monkeypatch):
     served, release = opened
     monkeypatch.setattr(module, "KEPT", 2)
-    monkeypatch.setattr(module, "ROWS", 3)
     sharing = Sharing(release)
     for query in QUERIES:
         for name in ("hybrid", "rrf"):
             alone = asker(release, name, models=served.home.models)(query)
             shared = asker(sharing.opened, name, models=served.home.models)(query)
             assert without_times(shared) == without_times(alone)
-    kept = sharing.opened.index
-    assert len(kept._records._found) <= 3 and len(sharing._bm25._found) <= 2
+    assert len(sharing._bm25._found) <= 2

@@ -97,7 +97,7 @@ def test_a_build_of_another_format_is_not_damaged(paths: CollectionPaths) -> Non
     """After going back to an older version of the package, gc must not remove what the newer one made."""
     releases = several(paths, 2)
     manifest = paths.build(releases[0].build_key) / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format_version": 1', '"format_version": 999'))
+    manifest.write_text(manifest.read_text().replace('"format_version": 2', '"format_version": 999'))
     assert gc(paths, keep=2, verify=verify).releases == ()
 
 

@@ -109,7 +109,7 @@ def test_a_strategy_of_another_version(paths: CollectionPaths) -> None:
 def test_a_build_of_another_format(paths: CollectionPaths) -> None:
     release = make_release(paths, "s1")
     manifest = paths.build(release.build_key) / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format_version": 1', '"format_version": 999'))
+    manifest.write_text(manifest.read_text().replace('"format_version": 2', '"format_version": 999'))
     assert release_state(paths, release.release_id, verify=verify) == "incompatible"
     assert "format 999" in failures(verify_release(paths, release.release_id, verify=verify))
 
