@@ -40,6 +40,12 @@ def write_text(path: Path, text: str) -> None:
     atomic_write(path, text.encode("utf-8"))
 
 
+def write_private(path: Path, text: str) -> None:
+    """The same, readable by its owner alone: for what quotes documents that not everybody may read."""
+    atomic_write(path, text.encode("utf-8"))
+    path.chmod(0o600)
+
+
 def write_json(path: Path, value: object) -> None:
     """`value` as indented JSON with sorted keys, written atomically. Raises ValueError on NaN and infinity."""
     write_text(path, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")

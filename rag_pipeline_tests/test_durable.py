@@ -3,7 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from rag_pipeline.durable import append_line, atomic_write, fsync_file, fsync_folder, write_json, write_text
+from rag_pipeline.durable import (
+    append_line,
+    atomic_write,
+    fsync_file,
+    fsync_folder,
+    write_json,
+    write_private,
+    write_text,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -69,3 +77,9 @@ def test_fsync_of_missing_things_raises(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"")
     with pytest.raises(NotADirectoryError):
         fsync_folder(tmp_path / "f")
+
+
+def test_private_text_is_for_its_owner_alone(tmp_path: Path) -> None:
+    write_private(tmp_path / "report.html", "x")
+    assert (tmp_path / "report.html").read_text() == "x"
+    assert (tmp_path / "report.html").stat().st_mode & 0o777 == 0o600

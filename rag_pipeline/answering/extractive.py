@@ -39,10 +39,15 @@ LEAST_SIMILARITY = 0.35
 FURTHER = 0.5
 """Share of the floor that the sentences quoted besides must reach."""
 
-# Letters and digits with a mark between them, or letters before two digits: E-4021, CVE-2025-31877, BL04; not 2026-03.
+# A letter first, then a mark or two digits: E-4021, CVE-2025-31877, BL04; not 2026-03, 30-day or mid-2026.
 _IDENTIFIER = regex.compile(
-    r"(?<![\w.-])(?=[\w.-]*?\p{L})(?=[\w.-]*?\d)(?:[\p{L}\d]++(?:[-_.][\p{L}\d]++)++|\p{L}++\d{2,}+\w*+)"
+    r"(?<![\w.-])(?!\p{L}\p{Ll}{2,}+-(?:19|20)\d\d(?![\w-]|\.\d))(?=\p{L})(?=[\w.-]*?\d)"
+    r"(?:[\p{L}\d]++(?:[-_.][\p{L}\d]++)++|\p{L}++\d{2,}+\w*+)"
 )
+_WHOLE = regex.compile(r"[\p{L}\d]++(?:[-_.]++[\p{L}\d]++)*+")
+_EXTENSION = regex.compile(r"\.++(?=\p{L})")
+_WORD = regex.compile(r"\p{L}\p{Ll}{2,}+")
+_PART = regex.compile(r"\p{L}{3,}+|[\p{L}\d]++(?:\.\d++)*+")
 
 Similarity = Callable[[str, Sequence[str]], NDArray[np.float32]]
 """Question and n texts to (n,) cosines."""
@@ -143,11 +148,23 @@ def _ranks(result: RetrievalResult) -> dict[int, int]:
 
 def _unknown_identifiers(question: str, units: Sequence[Unit]) -> bool:
     """Whether the question names one that no passage holds."""
-    named = {match.group().casefold() for match in _IDENTIFIER.finditer(question)}
+    named = {match.group() for match in _IDENTIFIER.finditer(question)}
     if not named:
         return False
-    said = "\n".join(f"{unit.text}\n{unit.under}" for unit in units).casefold()
-    return any(name not in said for name in named)
+    said = _said(units)
+    return not all(name.casefold().rstrip("_") in said or _ordinary(name, said) for name in named)
+
+
+def _said(units: Sequence[Unit]) -> set[str]:
+    """Words, numbers and identifiers, each whole; of "E-4021.md" what is before the dot too."""
+    text = "\n".join(f"{unit.text}\n{unit.under}" for unit in units).casefold()
+    whole = {match.group() for match in _WHOLE.finditer(text)}
+    return whole | {part for found in whole if "." in found for part in _EXTENSION.split(found)}
+
+
+def _ordinary(name: str, said: set[str]) -> bool:
+    """Whether it is a word with a number, and the passages have both apart: "Python3.11" and "Python 3.11"."""
+    return _WORD.search(name) is not None and all(part.casefold() in said for part in _PART.findall(name))
 
 
 def _written(chosen: Sequence[Unit], result: RetrievalResult) -> Answer:

@@ -1,7 +1,7 @@
 """What of a passage can be quoted by itself: a sentence, a table row, a few lines of code. Spans of its own text.
 
-Headings, table headers and rules are no answers; what stands under a heading carries it, so that a question's words
-may be found there.
+Headings, table headers and rules are no answers; what stands under a heading or a table's header carries it, so that a
+question's words may be found there.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,6 +25,8 @@ _HEADING = regex.compile(r"[ \t]{0,3}#{1,6}[ \t]++(.*)")
 _UNDERLINE = regex.compile(r"[ \t]{0,8}(?:={3,}+|-{3,}+|~{3,}+)\s*+")
 _ROW = regex.compile(r"[ \t>]{0,20}\|")
 _RULE = regex.compile(r"[\s|:=+*_-]++")
+_HEADER_RULE = regex.compile(r"[ \t>]{0,20}\|[\s|:]*+-[\s|:-]*+")
+_BARS = regex.compile(r"[\s|>]++")
 _ITEM = regex.compile(r"[ \t>]{0,20}(?:[-*+•]|\d{1,3}[.)])[ \t]++")
 
 
@@ -37,7 +39,7 @@ class Unit:
     text: str
     """As it stands in the passage."""
     under: str
-    """Title and headings it stands under."""
+    """Title and headings it stands under, and for a table's row the header."""
     kind: str
     """"sentence", "row" or "code"."""
 
@@ -67,6 +69,7 @@ def units_of(passages: Iterable[Passage]) -> tuple[Unit, ...]:
 def _blocks(text: str) -> Iterator[_Block]:
     """Runs of lines of one kind; a list item and a table row each by itself."""
     heading, kind, start, at, fence = "", "", 0, 0, ""
+    header, rows = "", 0  # of the table that the lines are in
     for line in text.splitlines(keepends=True):
         here, at = at, at + len(line)
         mark = _FENCE.match(line)
@@ -79,9 +82,16 @@ def _blocks(text: str) -> Iterator[_Block]:
         if kind == "sentence" and _UNDERLINE.fullmatch(line) and "\n" not in text[start : here - 1]:
             heading, kind = text[start:here].strip(), ""
             continue
+        ruled = not now and _HEADER_RULE.fullmatch(line) is not None
+        if ruled and kind == "row" and rows == 1:
+            header, kind = _BARS.sub(" ", text[start:here]).strip(), ""
         if kind and (now != kind or now in ("row", "item")) and not (kind == "item" and now == "sentence"):
-            yield _Block(start, here, "sentence" if kind == "item" else kind, heading)
+            yield _Block(start, here, "sentence" if kind == "item" else kind, _above(heading, kind, header))
             kind = ""
+        if now == "row":
+            rows += 1
+        elif not ruled:
+            header, rows = "", 0
         if now == "fence":
             fence, start, kind = mark[1] if mark else "", at, "code"
         elif now == "heading":
@@ -90,7 +100,11 @@ def _blocks(text: str) -> Iterator[_Block]:
         elif now and not kind:
             start, kind = here, now
     if kind:
-        yield _Block(start, at, "sentence" if kind == "item" else kind, heading)
+        yield _Block(start, at, "sentence" if kind == "item" else kind, _above(heading, kind, header))
+
+
+def _above(heading: str, kind: str, header: str) -> str:
+    return f"{heading} {header}".strip() if kind == "row" else heading
 
 
 def _kind(line: str, is_fence: bool) -> str:

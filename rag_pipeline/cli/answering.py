@@ -42,21 +42,19 @@ def answer_json(answer: Answer) -> dict[str, Any]:
 
 def print_answer(answer: Answer, result: RetrievalResult) -> None:
     """The answer, then one line for each passage it cites."""
-    from rich.markup import escape
-
-    from rag_pipeline.cli.output import console, visible
+    from rag_pipeline.cli.output import console, verbatim
 
     out = console()
     if answer.abstained:
         out.print(f"no answer ({answer.reason})")
     else:
-        out.print(escape("\n".join(visible(line) for line in answer.text.split("\n"))))
+        out.print(verbatim(answer.text))
     passages = {passage.number: passage for passage in result.passages}
     if answer.citations:
         out.print()
     for citation in answer.citations:
         path = " > ".join(title for _, title in passages[citation.number].headers)
-        out.print(escape(f"[{citation.number}] {visible(citation.doc_id)}  {visible(path)}"), style="cyan")
+        out.print(verbatim(f"[{citation.number}] {citation.doc_id}  {path}", "cyan"))
     markers = (*result.markers, *answer.markers)
     out.print(
         f"{answer.answerer} from {len(result.passages)} passages by {result.strategy}, release {result.release_id}"

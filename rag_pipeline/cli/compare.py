@@ -100,10 +100,10 @@ def command(
         ]
     rows = board(measured, reference=chosen[0], settings=own.gate)
     if html is not None:
-        from rag_pipeline.durable import write_text
+        from rag_pipeline.durable import write_private
         from rag_pipeline.evaluation.report.page import html_report
 
-        write_text(html, html_report(measured, reference=chosen[0], settings=own.gate))
+        write_private(html, html_report(measured, reference=chosen[0], settings=own.gate))
     if as_json:
         first = measured[0]
         about = {
@@ -134,7 +134,7 @@ def command(
     for line in (*_refused(rows), *_unsure(rows)):
         click.echo(line)
     if html is not None:
-        click.echo(f"the report is in {html}")
+        click.echo(f"the report is in {html} (readable by you alone: it quotes questions of whoever asked)")
 
 
 def _all(default: str, releases: Sequence[object]) -> tuple[str, ...]:

@@ -1,20 +1,20 @@
 """What `debug` prints for people."""
 
-from rich.markup import escape
+from rich.text import Text
 
-from rag_pipeline.cli.output import console, print_table, visible
+from rag_pipeline.cli.output import console, print_table, verbatim
 from rag_pipeline.evaluation.debug.values import Diagnosis, Report, Seen, Suggestion
 
 
 def print_report(report: Report) -> None:
     out = console()
     how = f"{report.strategy}" + (f" for {report.context}" if report.context else "")
-    out.print(f"[bold]{escape(visible(report.question))}[/bold]")
+    out.print(verbatim(report.question, "bold"))
     told = f"{report.collection} by {how}, release {report.release_id}, seen by {report.principal}"
-    out.print(escape(visible(told + (f", filters {dict(report.filters)}" if report.filters else ""))), style="dim")
+    out.print(verbatim(told + (f", filters {dict(report.filters)}" if report.filters else ""), "dim"))
     out.print()
     for alarm in report.alarms:
-        out.print(f"[yellow]![/yellow] {escape(visible(alarm.message))} [dim]({alarm.name})[/dim]")
+        out.print(Text.assemble(("! ", "yellow"), verbatim(alarm.message), (f" ({alarm.name})", "dim")))
     for diagnosis in report.diagnoses:
         _print_diagnosis(diagnosis)
     if not report.diagnoses:
@@ -39,12 +39,12 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
     out = console()
     out.print()
     colour = "green" if diagnosis.reason == "found" else "red"
-    out.print(f"[bold]{escape(visible(diagnosis.expected))}[/bold]: [{colour}]{diagnosis.reason}[/{colour}]")
-    out.print(f"  {escape(visible(diagnosis.message))}")
+    out.print(Text.assemble(verbatim(diagnosis.expected, "bold"), ": ", (diagnosis.reason, colour)))
+    out.print(verbatim(f"  {diagnosis.message}"))
     for note in diagnosis.notes:
-        out.print(f"  {escape(visible(note))}", style="dim")
+        out.print(verbatim(f"  {note}", "dim"))
     for suggestion in diagnosis.suggestions:
-        out.print(f"  {_mark(suggestion)} {escape(visible(_told(suggestion)))}")
+        out.print(Text.assemble("  ", Text.from_markup(_mark(suggestion)), " ", verbatim(_told(suggestion))))
     if diagnosis.places:
         print_table(
             "where it stands",
@@ -70,7 +70,7 @@ def _print_diagnosis(diagnosis: Diagnosis) -> None:
     shared = [t.token for t in diagnosis.terms if t.in_passage]
     for what, tokens in (("in the passage", shared), ("not in the passage", lacking), ("in no chunk", unknown)):
         if tokens:
-            out.print(f"  words {what}: {escape(visible(', '.join(tokens)))}")
+            out.print(verbatim(f"  words {what}: {', '.join(tokens)}"))
     if diagnosis.strategies:
         ranks = ", ".join(f"{name} {rank or '-'}" for name, rank in diagnosis.strategies.items())
         out.print(f"  rank by other strategies: {ranks}")

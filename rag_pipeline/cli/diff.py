@@ -74,13 +74,13 @@ def command(
         )
     found = diff_releases(old, new, settings=own.gate)
     if html is not None:
-        from rag_pipeline.durable import write_text
+        from rag_pipeline.durable import write_private
         from rag_pipeline.evaluation.report.page import html_report
 
         name = " / ".join(dict.fromkeys((*old.runs, *new.runs)))
         pair = [renamed(experiment, name) for experiment in (old, new)]
         title = f"Release {after} against {before}"
-        write_text(html, html_report(pair, reference=name, settings=own.gate, title=title))
+        write_private(html, html_report(pair, reference=name, settings=own.gate, title=title))
     if as_json:
         print_json(found)
         return
@@ -97,7 +97,7 @@ def command(
         f"the margin is {own.gate.margin:g}"
     )
     if html is not None:
-        click.echo(f"the report is in {html}")
+        click.echo(f"the report is in {html} (readable by you alone: it quotes questions of whoever asked)")
 
 
 def _cells(question: "WorseQuestion") -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from rag_pipeline.schema import Hit, RetrievalResult, headers_json
 
@@ -21,7 +22,12 @@ WIDE = 160
 
 
 def console() -> Console:
-    return Console(highlight=False, soft_wrap=True)
+    return Console(highlight=False, soft_wrap=True, emoji=False)
+
+
+def verbatim(text: str, style: str = "") -> Text:
+    """Text that is not ours, as it stands: rich would read `[1]`, `\\[` and `:key:` in a string as markup."""
+    return Text("\n".join(visible(line) for line in text.split("\n")), style)
 
 
 def print_json(value: Any) -> None:
@@ -36,7 +42,7 @@ def print_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
         short = all(len(_cell(r[name])) <= SHORT for r in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold", no_wrap=short)
     for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
+        table.add_row(*(Text(_cell(value)) for value in row.values()))
     Console(highlight=False, width=None if sys.stdout.isatty() else WIDE).print(table)
 
 

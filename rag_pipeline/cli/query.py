@@ -133,21 +133,20 @@ def parse_filters(given: tuple[str, ...]) -> dict[str, Any]:
 def print_result(result: RetrievalResult) -> None:
     import json
 
-    from rich.markup import escape
+    from rich.text import Text
 
-    from rag_pipeline.cli.output import console, explanation_rows, header_path, print_table, visible
+    from rag_pipeline.cli.output import console, explanation_rows, header_path, print_table, verbatim
 
     out = console()
     if not result.hits:
         out.print(f"nothing found ({result.empty_reason})")
     elif result.formatted_context is not None:
-        out.print(escape("\n".join(visible(line) for line in result.formatted_context.split("\n"))))
+        out.print(verbatim(result.formatted_context))
     for hit in result.hits if result.formatted_context is None else ():
-        out.print(
-            f"[bold]{hit.rank}. {escape(visible(hit.doc_id))}[/bold] [{hit.start}:{hit.end}]  score {hit.score:.3f}"
-        )
-        out.print(f"   {escape(header_path(hit))}", style="cyan")
-        out.print(escape(_preview(hit.content)))
+        place = f" [{hit.start}:{hit.end}]  score {hit.score:.3f}"
+        out.print(Text.assemble(verbatim(f"{hit.rank}. {hit.doc_id}", "bold"), place))
+        out.print(verbatim(f"   {header_path(hit)}", "cyan"))
+        out.print(verbatim(_preview(hit.content)))
         out.print()
     if result.hits and result.hits[0].ranks:
         print_table("How every stage ranked it: rank (score)", explanation_rows(result.hits))
@@ -157,7 +156,7 @@ def print_result(result: RetrievalResult) -> None:
                 out.print(f"{what}: {', '.join(f'{stage} {round(n, 1)}' for stage, n in numbers.items())}")
     if result.read_filters:
         read = json.dumps(dict(result.read_filters), ensure_ascii=False)
-        out.print(escape(visible(f"filters read from the words: {read}")))
+        out.print(verbatim(f"filters read from the words: {read}"))
     total = result.timings_ms.get("total", 0.0)
     out.print(
         f"{len(result.hits)} sections by {result.strategy} in {total:.0f} ms, release {result.release_id}"

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rich.markup import escape
-
-from rag_pipeline.cli.output import console, print_table, visible
+from rag_pipeline.cli.output import console, print_table, verbatim
 from rag_pipeline.defs.launch import ReindexReport
 
 
@@ -20,7 +18,7 @@ def print_summary(report: ReindexReport) -> None:
     out.print(f"{changes}; {report.documents} documents, {report.chunks} chunks")
     out.print(f"{report.embedded} embedded, {report.reused} from the cache; {report.seconds:.1f} s")
     for line in verdict_lines(report.verdict):
-        out.print(escape(visible(line)))
+        out.print(verbatim(line))
     verb = "published" if report.changed else "already in service"
     out.print(
         f"[bold]release {report.release}[/bold] {verb} (build {report.build_key}, collection {report.collection})"

@@ -12,6 +12,7 @@ from rag_pipeline.defs.collection import CollectionDefs, latest
 from rag_pipeline.defs.convert import check_result, table
 from rag_pipeline.defs.evaluation import LEADERBOARD
 from rag_pipeline.defs.resources import DataDirectory
+from rag_pipeline.errors import RagPipelineError
 from rag_pipeline.tracking.checks import LOGGED, evaluations_are_logged
 from rag_pipeline.tracking.pending import Outcome, log_releases
 
@@ -47,7 +48,11 @@ def tracking_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition]:
         settings = c.settings.model_copy(update={"home": data.home.root})
         with c.writing(paths):
             release_id = latest(paths, "candidate_release", made_by="candidate_release")
+        # Without the lock: a tracking server may take minutes, in which nothing else could build.
+        try:
             outcomes = list(log_releases(settings, paths, [release_id]))
+        except RagPipelineError as error:
+            raise dg.Failure(description=str(error), allow_retries=False) from error
         check = evaluations_are_logged(outcomes)
         return dg.MaterializeResult(
             metadata={"release": release_id, "state": check.message, **_runs(outcomes)},

@@ -1,5 +1,7 @@
 """Asking a stored release's questions through an answerer, and keeping what came of it beside the release."""
 
+import hashlib
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +33,8 @@ CONTEXT = "chatbot"
 """Preset that questions are answered from where none is named."""
 CALL_FAILURES = frozenset({"timeout", "unreachable", "malformed", "too_large", "too_long", "empty", "prompt_too_long"})
 BY_CONSTRUCTION = "extractive answers quote their passages, so they are faithful by construction; key facts count"
+_SAFE = re.compile(r"[A-Za-z0-9_-]{1,60}")
+"""Names of presets that a file name may hold as they are; of others it holds a hash."""
 Report = Callable[[Progress], None]
 
 
@@ -48,10 +52,12 @@ def answer_quality(
     """Measured once for a release, its questions and this code; what an LLM answered is asked again each time, through
     the client's cache. Raises UnknownName for an answerer or a preset, InvalidSettings where it needs a model."""
     folder = paths.evaluation(release_id, eval_set.content_hash)
-    stored = read_value(folder, stored_name(answerer), AnswerQuality)
     opened = open_release(paths, release_id)
-    preset = context or _default_context(opened)
+    usual = _default_context(opened)
+    preset = context or usual
     pick(opened.release.contexts, preset, "context")
+    name = stored_name(answerer, context=None if preset == usual else preset)
+    stored = read_value(folder, name, AnswerQuality)
     today = (code_fingerprint(*ANSWERING), preset)
     if answerer == EXTRACTIVE and stored is not None and (stored.code, stored.context) == today:
         return stored
@@ -76,7 +82,7 @@ def answer_quality(
         context=preset,
         code=code_fingerprint(*ANSWERING),
     )
-    write_value(folder, stored_name(answerer), measured)
+    write_value(folder, name, measured)
     return measured
 
 
@@ -137,8 +143,14 @@ def answers_of(
     return given
 
 
-def stored_name(answerer: str) -> str:
-    return "answers" if answerer == EXTRACTIVE else f"answers_{answerer}"
+def stored_name(answerer: str, *, context: str | None = None) -> str:
+    """`context` where it is not the default one. What names one does not begin with "answers", since tracking reads
+    those files as the answerer's usual result."""
+    name = "answers" if answerer == EXTRACTIVE else f"answers_{answerer}"
+    if context is None:
+        return name
+    safe = context if _SAFE.fullmatch(context) else hashlib.sha256(context.encode()).hexdigest()[:20]
+    return f"context_{safe}_{name}"
 
 
 def shown(passage: Passage) -> str:

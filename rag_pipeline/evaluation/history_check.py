@@ -60,17 +60,17 @@ def against_history(nights: Sequence[Night], *, rankings: Rankings, settings: Ga
     if not before:
         text = _sentence(tonight, errors) if errors else f"{_about(tonight)}: the first night, nothing to compare with"
         return Finding(CheckResult(not errors, text, numbers), True)
-    references = _references(before, tonight, rankings)
-    errors += _losses({name: _comparison(old, run, settings) for name, old in references.items()}, settings)
-    warnings: list[str] = []
+    if not run:
+        text = _sentence(tonight, errors) if errors else f"{_about(tonight)}: no question was asked, nothing to compare"
+        return Finding(CheckResult(not errors, text, numbers), True)
+    comparisons, warnings = _compared(_references(before, tonight), run, rankings, settings)
+    errors += _losses(comparisons, settings)
     last = before[-1]
     if last.identity == tonight.identity:
         old = _run(rankings(last))
         changed = [q for q in run if (known := _by_id(old or ()).get(q.query_id)) is None or _differs(known, q)]
         numbers["changed"] = len(changed)
-        if old is None:
-            warnings.append(f"what the night of {last.at} returned can't be read, so rankings were not compared")
-        elif changed:
+        if old is not None and changed:
             causes = _causes(last, tonight)
             (warnings if causes else errors).append(_changed(changed, len(run), last, causes))
     found = [*errors, *warnings]
@@ -103,21 +103,37 @@ def latency_against_history(nights: Sequence[Night]) -> CheckResult:
     return CheckResult(True, text, numbers)
 
 
-def _references(before: Sequence[Night], tonight: Night, rankings: Rankings) -> dict[str, tuple[QueryRun, ...]]:
+def _references(before: Sequence[Night], tonight: Night) -> dict[str, Night]:
     """Last night, and the first night of this release and these questions where that is another one."""
     asked = {f"the night of {before[-1].at}": before[-1]}
     first = first_alike(before, tonight)
     if first is not None and first is not before[-1]:
         asked[f"its first night, {first.at}"] = first
-    runs = {name: _run(rankings(night)) for name, night in asked.items()}
-    return {name: run for name, run in runs.items() if run is not None}
+    return asked
 
 
-def _comparison(before: Sequence[QueryRun], after: Sequence[QueryRun], settings: GateSettings) -> Comparison:
-    """On the questions that both nights asked in the same words."""
-    texts = {q.query_id: q.text for q in before}
-    common = [q for q in after if texts.get(q.query_id) == q.text]
-    return compare(before, common, settings=settings)
+def _compared(
+    references: Mapping[str, Night], run: Sequence[QueryRun], rankings: Rankings, settings: GateSettings
+) -> tuple[dict[str, Comparison], list[str]]:
+    """On the questions that both nights asked in the same words, and why a reference was not compared with."""
+    comparisons: dict[str, Comparison] = {}
+    warnings: list[str] = []
+    for name, night in references.items():
+        old = _run(rankings(night))
+        if old is None:
+            warnings.append(f"what {name} returned can't be read, so rankings were not compared")
+            continue
+        texts = {q.query_id: q.text for q in old}
+        common = [q for q in run if texts.get(q.query_id) == q.text]
+        if not common:
+            warnings.append(f"it shares no question with {name}, so they were not compared")
+            continue
+        compared = compare(old, common, settings=settings)
+        if compared.overall.n:
+            comparisons[name] = compared
+        elif compared.answerable:
+            warnings.append(f"no question was scored both tonight and in {name}, so scores were not compared")
+    return comparisons, warnings
 
 
 def _losses(comparisons: Mapping[str, Comparison], settings: GateSettings) -> list[str]:

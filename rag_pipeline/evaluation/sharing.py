@@ -25,6 +25,8 @@ from rag_pipeline.schema import RetrievalResult
 
 KEPT = 64
 """Candidates of one leg that are kept: more than the strategies of one question ask for."""
+KEPT_BYTES = 256 * 2**20
+"""Of one leg: BM25 scores and masks are as long as the index, so that a number of them alone is no bound."""
 T = TypeVar("T")
 
 
@@ -35,8 +37,8 @@ class Sharing:
         self._source = opened  # its build is closed when nobody refers to it any more
         self._saved: dict[str, float] = {}
         self._vector_ms: list[float] = []
-        self._nearest: _Kept[tuple[Rows, tuple[str, ...]]] = _Kept(KEPT)
-        self._bm25: _Kept[tuple[Rows, Scores, tuple[str, ...]]] = _Kept(KEPT)
+        self._nearest: _Kept[tuple[Rows, tuple[str, ...]]] = _Kept(KEPT, KEPT_BYTES)
+        self._bm25: _Kept[tuple[Rows, Scores, tuple[str, ...]]] = _Kept(KEPT, KEPT_BYTES)
         legs = Legs(nearest=self._shared_nearest, bm25=self._shared_bm25)
         self.opened = OpenRelease(opened.release, opened.index, legs)
 
@@ -78,10 +80,12 @@ class Sharing:
 
 
 class _Kept(Generic[T]):
-    """The last results by key, each with the milliseconds it took."""
+    """The last results by key, each with the milliseconds it took; the very last one however large it is."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, most_bytes: int) -> None:
         self._most = most
+        self._most_bytes = most_bytes
+        self._bytes = 0
         self._found: OrderedDict[Hashable, tuple[T, float]] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> tuple[T, float]:
@@ -92,9 +96,20 @@ class _Kept(Generic[T]):
         began = perf_counter()
         made = make()
         self._found[key] = (made, (perf_counter() - began) * 1000)
-        while len(self._found) > self._most:
-            self._found.popitem(last=False)
+        self._bytes += _size(key) + _size(made)
+        while len(self._found) > 1 and (len(self._found) > self._most or self._bytes > self._most_bytes):
+            old, (gone, _) = self._found.popitem(last=False)
+            self._bytes -= _size(old) + _size(gone)
         return made, 0.0
+
+
+def _size(value: object) -> int:
+    """Bytes of the arrays in a key or a result; the rest is small."""
+    if isinstance(value, tuple):
+        return sum(map(_size, value))
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    return len(value) if isinstance(value, bytes) else 0
 
 
 def _bytes(mask: Mask) -> bytes | None:

@@ -46,13 +46,17 @@ class Lists:
     positions: NDArray[np.int32]
     """(chunks,): the position of each row."""
 
-    def near(self, vector: Floats, *, probes: int) -> Iterator[slice]:
-        """Positions of the `probes` lists nearest to the vector, nearest first."""
-        scores = self.centroids @ vector
-        probes = min(probes, len(scores))
-        chosen = np.argpartition(-scores, probes - 1)[:probes] if probes < len(scores) else np.arange(len(scores))
-        for number in chosen[np.lexsort((chosen, -scores[chosen]))]:
-            yield slice(int(self.indptr[number]), int(self.indptr[number + 1]))
+    def near(self, vector: Floats, *, probes: int, least: int = 0) -> Iterator[slice]:
+        """Positions of the `probes` lists nearest to the vector, nearest first, and of more where those hold fewer than
+        `least` rows."""
+        scores = np.vecdot(self.centroids, vector)
+        held = 0
+        for place, number in enumerate(np.lexsort((np.arange(len(scores)), -scores))):
+            if place >= probes and held >= least:
+                return
+            span = slice(int(self.indptr[number]), int(self.indptr[number + 1]))
+            held += span.stop - span.start
+            yield span
 
 
 def make_lists(vectors: Floats, *, lists: int = 0) -> Lists:

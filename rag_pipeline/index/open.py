@@ -135,14 +135,16 @@ class Index:
 
     def section_texts(self, section_ids: Sequence[str], *, visible: NDArray[np.bool_] | None) -> dict[str, str]:
         """Source text of each section that has a chunk among the `visible` ones, (chunks,), None for all of them."""
-        texts = {}
+        texts: dict[str, str] = {}
+        whole: dict[int, str] = {}  # a document's text is decoded once, however many of its sections are asked for
         for section_id, section in zip(section_ids, self.records.section_rows(section_ids), strict=True):
             inside = self.layout.section == section
             rows = np.flatnonzero(inside if visible is None else inside & visible)
             if len(rows) and self.records.chunk(int(rows[0])).section_id == section_id:
-                texts[section_id] = self._section_text(
-                    int(rows[0]), self.records.text(int(self.layout.document[rows[0]]))
-                )
+                document = int(self.layout.document[rows[0]])
+                if document not in whole:
+                    whole[document] = self.records.text(document)
+                texts[section_id] = self._section_text(int(rows[0]), whole[document])
         return texts
 
     def document_texts(self, doc_ids: Sequence[str]) -> dict[str, str]:
@@ -230,6 +232,8 @@ def open_build(folder: Path) -> Index:
         raise CorruptBuild(f"{folder}: not readable ({error}); roll back or re-index") from error
     shapes = {
         VECTORS: (vectors.data.shape, (chunks, dimension)),
+        "records/texts.npy": (len(records.texts), manifest.documents),
+        "records/section_row.npy": (len(records.section_row), manifest.sections),
         "lists/rows.npy": (len(vectors.lists.rows) if vectors.lists else 0, chunks if manifest.counts["lists"] else 0),
         LAYOUT: (columns.shape, (chunks, len(LAYOUT_COLUMNS))),
         "postings/rows.npy": (postings.rows.shape, (manifest.counts["postings"],)),

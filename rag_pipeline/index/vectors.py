@@ -1,4 +1,8 @@
-"""The vectors of an open build, addressed by row however they lie on disk."""
+"""The vectors of an open build, addressed by row however they lie on disk.
+
+Products with a query are made row by row (`vecdot`): on the calling thread alone, because what keeps the other core
+busy is the next query, and with the same bits whatever rows are beside.
+"""
 
 from dataclasses import dataclass
 
@@ -30,12 +34,15 @@ class Vectors:
 
     def __matmul__(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosine of every row with a query of unit length, (chunks,)."""
-        products = self.data @ query
+        products = np.vecdot(self.data, query)
         return np.asarray(products if self.lists is None else products[self.lists.positions])
 
-    def near(self, query: NDArray[np.float32], *, probes: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """(rows, cosines) of all chunks in the `probes` lists nearest to the query. Needs lists."""
+    def near(
+        self, query: NDArray[np.float32], *, probes: int, least: int = 0
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """(rows, cosines) of all chunks in the `probes` lists nearest to the query, and in more of them until there are
+        `least` rows. Needs lists."""
         assert self.lists is not None
-        spans = list(self.lists.near(query, probes=probes))
+        spans = list(self.lists.near(query, probes=probes, least=least))
         rows = np.concatenate([self.lists.rows[span] for span in spans]).astype(np.int64)
-        return rows, np.concatenate([self.data[span] @ query for span in spans])
+        return rows, np.concatenate([np.vecdot(self.data[span], query) for span in spans])

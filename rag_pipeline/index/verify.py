@@ -174,7 +174,9 @@ def _vectors(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Pr
     for first in range(0, len(index.vectors), BATCH):
         bad = unsearchable(index.vectors.data[first : first + BATCH])
         if bad.any():
-            yield Problem(VECTORS, f"{int(bad.sum())} vectors are NaN, zero or not of unit length from row {first}")
+            yield Problem(
+                VECTORS, f"{int(bad.sum())} vectors are NaN, zero or not of unit length from position {first}"
+            )
     lists = index.vectors.lists
     if lists is not None and not (
         np.array_equal(lists.rows[lists.positions], np.arange(index.chunks)) and int(lists.indptr[-1]) == index.chunks
@@ -233,6 +235,9 @@ def _records(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Pr
         if (np.diff(store.offsets) < 0).any():
             yield Problem(RECORDS, "the offsets are not in order")
             return
+    ids = [str(i) for (i,) in connection.execute("SELECT section_id FROM sections ORDER BY row").fetchall()]
+    if index.records.section_rows(ids) != list(range(len(ids))):
+        yield Problem(RECORDS, "sections are not found at their row")
     for row in _sample(index):
         sql = (
             "SELECT chunk_id, section_id, d.row, doc_id, text FROM chunks c JOIN documents d USING (doc_id)"

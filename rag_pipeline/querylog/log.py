@@ -1,5 +1,6 @@
 """Writing the query log and finding one answer in it again. A record that could not be written is a value, no error."""
 
+import fcntl
 import mmap
 import os
 import threading
@@ -96,6 +97,8 @@ class QueryLog:
             return None
         try:
             with segment_path(self.folder, day).open("rb") as file:
+                # A writer that runs out of space cuts its half line off; reading a mapped file that is cut kills us.
+                fcntl.flock(file.fileno(), fcntl.LOCK_SH)
                 if not os.fstat(file.fileno()).st_size:
                     return None
                 with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:

@@ -3,7 +3,6 @@
 It is part of the folder from the first moment. Retention counts a marked release as nothing, so that gc may take it.
 """
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,12 +23,3 @@ def unmark_variant(folder: Path) -> None:
 
 def is_variant(folder: Path) -> bool:
     return (folder / FILE).is_file()
-
-
-def variant_differs(folder: Path) -> dict[str, object]:
-    """What the mark says; empty where there is none, or it can't be read."""
-    try:
-        found = json.loads((folder / FILE).read_bytes())["differs"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-    return found if isinstance(found, dict) else {}

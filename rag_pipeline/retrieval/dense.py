@@ -5,7 +5,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_pipeline.index.blas import one_thread
 from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.rank import Rows, Scores, comparable, top
 from rag_pipeline.retrieval.scope import Mask
@@ -42,12 +41,11 @@ def nearest(
 
 def cosines(index: Index, vector: NDArray[np.float32], rows: Rows) -> Scores:
     """Of the given rows; both sides are of unit length."""
-    return comparable(index.vectors[rows] @ vector)
+    return comparable(np.vecdot(index.vectors[rows], vector))
 
 
 def _by_lists(index: Index, vector: NDArray[np.float32], limit: int, *, probes: int) -> Rows:
-    with one_thread():
-        rows, scores = index.vectors.near(vector, probes=probes)
+    rows, scores = index.vectors.near(vector, probes=probes, least=limit)
     return top(comparable(scores), rows, limit)
 
 
@@ -55,6 +53,5 @@ def _exact(index: Index, vector: NDArray[np.float32], mask: Mask, limit: int) ->
     rows = np.arange(index.chunks) if mask is None else np.flatnonzero(mask)
     if len(rows) < GATHER_SHARE * index.chunks:
         return top(cosines(index, vector, rows), rows, limit)
-    with one_thread():
-        scores = comparable(index.vectors @ vector)
+    scores = comparable(index.vectors @ vector)
     return top(scores if mask is None else scores[rows], rows, limit)

@@ -14,20 +14,22 @@ import numpy as np
 from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.rank import DECIMALS, Rows, Scores, comparable
 from rag_pipeline.retrieval.ranking import Ranking
+from rag_pipeline.retrieval.scope import Mask
 from rag_pipeline.text.analyzer import Word
 
 
-def exact_share(index: Index, query: str, rows: Rows) -> Scores:
-    """How much of the query the identifiers are that each of `rows` holds, in 0..1; (rows,).
+def exact_share(index: Index, query: str, rows: Rows, *, mask: Mask) -> Scores:
+    """How much of the query the identifiers are that each of `rows` holds, in 0..1; (rows,). All rows passed the mask.
 
     A word of the query weighs the inverse document frequency of its rarest token, an identifier that of the whole one;
-    where no chunk has the whole one, of its rarest part that is an identifier still. What no chunk of the build holds
-    weighs nothing: nothing can be preferred for it.
+    where no chunk has the whole one, of its rarest part that is an identifier still. Only chunks in the mask count, so
+    a score never tells that an identifier stands somewhere the caller may not look. What none of them holds weighs
+    nothing: nothing can be preferred for it.
     """
     share = np.zeros(len(rows))
     weights: list[float] = []
     for word in dict.fromkeys(index.analyzer.words(query)):
-        number, weight, whole = _sought(index, word)
+        number, weight, whole = _sought(index, word, mask)
         weights.append(weight)
         if number is not None and whole:
             share[np.isin(rows, index.postings.rows_of(number))] += weight
@@ -56,16 +58,20 @@ def exact_first(ranking: Ranking, share: Mapping[int, float], strength: float) -
     return replace(ranking, scores=tuple(scores.tolist())).chosen(order)
 
 
-def _sought(index: Index, word: Word) -> tuple[int | None, float, bool]:
-    """(term, its idf, whether it is an identifier) of what stands for the word in the build; (None, 0, False)."""
+def _sought(index: Index, word: Word, mask: Mask) -> tuple[int | None, float, bool]:
+    """(term, its idf, whether it is an identifier) of what stands for the word in the mask; else (None, 0, False)."""
     for tokens, is_identifier in ((word.identifiers[:1], True), (word.identifiers[1:], True), (word.tokens, False)):
-        known = [(_idf(index, int(number)), int(number)) for number in index.postings.term_numbers(tokens)]
+        numbers = [int(number) for number in index.postings.term_numbers(tokens)]
+        known = [(weight, number) for number in numbers if (weight := _idf(index, number, mask))]
         if known:
             weight, number = max(known)
             return number, weight, is_identifier
     return None, 0.0, False
 
 
-def _idf(index: Index, number: int) -> float:
-    df = len(index.postings.rows_of(number))
-    return math.log1p((index.chunks - df + 0.5) / (df + 0.5))
+def _idf(index: Index, number: int, mask: Mask) -> float:
+    """Among the chunks in the mask; 0 where none of them holds the term."""
+    rows = index.postings.rows_of(number)
+    df = len(rows) if mask is None else int(np.count_nonzero(mask[rows]))
+    chunks = index.chunks if mask is None else int(np.count_nonzero(mask))
+    return math.log1p((chunks - df + 0.5) / (df + 0.5)) if df else 0.0

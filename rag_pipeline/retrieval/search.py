@@ -60,7 +60,7 @@ def search(
         documents = index.layout.document[found.rows]
         scores = comparable(add_evidence(scores, documents, profile, share=strategy.evidence))
         found.scores["evidence"] = scores
-    exact = exact_share(index, query, found.rows) if strategy.exact else None
+    exact = exact_share(index, query, found.rows, mask=mask) if strategy.exact else None
     if exact is not None and exact.any():
         scores = comparable(add_exact(scores, exact, strength=strategy.exact))
         found.scores["exact"] = scores

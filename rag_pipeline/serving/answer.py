@@ -42,11 +42,12 @@ def retrieved(
     """Raises as `retrieve` does, and Problem (409) for a language model that this server doesn't have."""
     llm = _language_model(service) if request.answerer == "llm" else None
     asked = request.model_copy(update={"return_formatted": True})
-    result = ask(asked, paths=paths, models=service.home.models, principal=principal)
+    opened = open_current(paths)  # once: a publish meanwhile must not mix two releases
+    result = ask(asked, paths=paths, models=service.home.models, principal=principal, opened=opened)
     service.metrics.retrieved(result)
     query_id = remember(service, result, principal=principal, filters=request.filters)
     shown = result if request.return_formatted else replace(result, formatted_context=None)
-    fingerprint = str(open_current(paths).release.embedder["fingerprint"])
+    fingerprint = str(opened.release.embedder["fingerprint"])
     similarity = model_similarity(service.home.models, fingerprint)
     answerer = open_answerer(request.answerer, llm=llm, similarity=similarity)
     return Retrieved(result, reply_of(shown, explain=request.explain, query_id=query_id), answerer)

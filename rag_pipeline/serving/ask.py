@@ -16,13 +16,19 @@ from rag_pipeline.settings.strategy import ContextSettings
 
 
 def ask(
-    request: RetrieveRequest, *, paths: CollectionPaths, models: Path, principal: Principal | None
+    request: RetrieveRequest,
+    *,
+    paths: CollectionPaths,
+    models: Path,
+    principal: Principal | None,
+    opened: OpenRelease | None = None,
 ) -> RetrievalResult:
     """With a formatted context where the request wants one, by its preset or, without one, by the plain defaults.
 
-    Raises as `retrieve` does.
+    From `opened` where the caller has opened a release of `paths`, else from the one in service. Raises as `retrieve`
+    does.
     """
-    opened = open_current(paths)
+    opened = open_current(paths) if opened is None else opened
     result = retrieve_from(
         opened,
         request.query,

@@ -1,9 +1,12 @@
 """The runs of one evaluation in an open MLflow: found again by their tags, filled, and closed by the tag set last."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from rag_pipeline.errors import MissingExtra
+from rag_pipeline.evaluation.results import write_experiment, write_gate_verdict
 from rag_pipeline.index.files import MANIFEST
 from rag_pipeline.tracking import plots
 from rag_pipeline.tracking.metrics import evaluation_metrics, strategy_metrics
@@ -19,7 +22,7 @@ from rag_pipeline.tracking.parameters import (
 )
 from rag_pipeline.tracking.record import RETRIEVAL, EvaluationRecord
 from rag_pipeline.tracking.tables import FILE as TABLE
-from rag_pipeline.tracking.tables import per_query_table
+from rag_pipeline.tracking.tables import per_query_table, verdict_without_withheld, without_withheld
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -33,6 +36,8 @@ LONGEST_VALUE = 5000
 DIGEST = 36
 """Longest digest of a data set."""
 MISSING_NAMES = "rag_pipeline.metrics_missing"
+TAG_WITHHELD = "rag_pipeline.questions_withheld"
+"""How many questions the metrics count whose text and ranking were not logged."""
 
 
 def parent_run(client: "MlflowClient", experiment: str, record: EvaluationRecord) -> str:
@@ -71,13 +76,14 @@ def log_children(client: "MlflowClient", experiment: str, parent: str, record: E
 def _log_child(
     client: "MlflowClient", experiment: str, parent: str, record: EvaluationRecord, strategy: str, content: str
 ) -> str:
-    run = record.experiment.runs[strategy]
-    tags = {**strategy_tags(record, strategy), PARENT: parent}
+    shown, withheld = without_withheld(record.experiment, record.questions)
+    tags = {**strategy_tags(record, strategy), PARENT: parent, TAG_WITHHELD: str(withheld)}
     made = client.create_run(experiment, start_time=_milliseconds(record), tags=tags, run_name=strategy)
     child = str(made.info.run_id)
     _log_inputs(client, child, record)
     _log_values(client, child, strategy_parameters(record, strategy), strategy_metrics(record, strategy), record)
-    client.log_table(child, per_query_table(run), TABLE)
+    if shown.runs[strategy]:
+        client.log_table(child, per_query_table(shown.runs[strategy]), TABLE)
     _finish(client, child, record, content)
     return child
 
@@ -94,6 +100,7 @@ def log_parent(client: "MlflowClient", parent: str, record: EvaluationRecord, *,
     _log_values(client, parent, parameters, evaluation_metrics(record), record)
     for name, value in evaluation_tags(record).items():
         client.set_tag(parent, name, value)
+    client.set_tag(parent, TAG_WITHHELD, str(without_withheld(record.experiment, record.questions)[1]))
     notes = _log_files(client, parent, record)
     _finish(client, parent, record, content)
     return notes
@@ -102,9 +109,7 @@ def log_parent(client: "MlflowClient", parent: str, record: EvaluationRecord, *,
 def _log_files(client: "MlflowClient", parent: str, record: EvaluationRecord) -> tuple[str, ...]:
     notes = []
     # Not the questions and answers: labels and answers quote documents, which an MLflow server shows to everybody.
-    for name in (RETRIEVAL, "gate.json", "latency.json"):
-        if (record.folder / name).is_file():
-            client.log_artifact(parent, str(record.folder / name), "evaluation")
+    _log_results(client, parent, record)
     manifest = record.paths.build(record.release.build_key) / MANIFEST
     if manifest.is_file():
         client.log_artifact(parent, str(manifest), "build")
@@ -120,6 +125,20 @@ def _log_files(client: "MlflowClient", parent: str, record: EvaluationRecord) ->
     except MissingExtra as error:
         notes.append(f"no recall curve: {error}")
     return tuple(notes)
+
+
+def _log_results(client: "MlflowClient", parent: str, record: EvaluationRecord) -> None:
+    """The stored files, or ones without the questions that are withheld."""
+    shown, withheld = without_withheld(record.experiment, record.questions)
+    with TemporaryDirectory() as folder:
+        files = [record.folder / name for name in (RETRIEVAL, "gate.json", "latency.json")]
+        if withheld:
+            files = [write_experiment(Path(folder), shown), record.folder / "latency.json"]
+            if record.gate is not None:
+                files.append(write_gate_verdict(Path(folder), verdict_without_withheld(record.gate, record.questions)))
+        for file in files:
+            if file.is_file():
+                client.log_artifact(parent, str(file), "evaluation")
 
 
 def _log_inputs(client: "MlflowClient", run: str, record: EvaluationRecord) -> None:

@@ -93,6 +93,30 @@ def test_another_identifier_is_no_answer(question: str, known: bool) -> None:
     assert (ask(question, table).reason == "unknown_identifier") is not known
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "known"),
+    [
+        ("What does E-605 mean?", "The code E-6050 does mean that the pump is dry.", False),
+        ("What does E-605 mean?", "The code XE-605 does mean that the pump is dry.", False),
+        ("What does E-605 mean?", "The code E-605-B does mean that the pump is dry.", False),
+        ("What is new in v1.2?", "What is new in v1.2.3 is the pump.", False),
+        ("What does E-605 mean?", "See _E-605_: it does mean that the pump is dry.", True),
+        ("What does E-605 mean?", "It does mean what is told in E-605.md of the pump.", True),
+        ("What does E-605 mean?", "It does mean a dry pump, as does E-605.", True),
+        ("Does BL04 stop the pump?", "BL041 does stop the pump.", False),
+        ("What does E-605 mean?", "Code E-604 does mean 605 pumps of class E.", False),
+        ("What is CVE-2025-31877?", "What CVE-2025-31878 is: found in 2025 as one more CVE of 31877.", False),
+        ("Is there a 30-day refund?", "Refunds are given for 30 days, there is no refund after that.", True),
+        ("Is there 2-factor login?", "There is a login with a second factor.", True),
+        ("Is the audit in mid-2026?", "The audit is held in the summer of 2026.", True),
+        ("Does it run on Python3.11?", "It does run on Python 3.11 and later.", True),
+        ("Does it run on Python3.11?", "It does run on Python 3.12 and later.", False),
+    ],
+)
+def test_an_identifier_is_known_as_a_whole(question: str, text: str, known: bool) -> None:
+    assert (ask(question, passage(1, text)).reason == "unknown_identifier") is not known
+
+
 def test_nothing_was_found_or_nothing_presented() -> None:
     assert ask("x").reason == "no_context"
     empty = result_of(empty_reason="filter_empty")

@@ -29,7 +29,12 @@ def texts(text: str) -> list[tuple[str, str]]:
         ("- wrapped\n  item goes on\n\nAfter", [("sentence", "- wrapped\n  item goes on"), ("sentence", "After")]),
         (
             "| Code | Meaning |\n| --- | --- |\n| E-1 | one |\n| E-2 | two |",
-            [("row", "| Code | Meaning |"), ("row", "| E-1 | one |"), ("row", "| E-2 | two |")],
+            [("row", "| E-1 | one |"), ("row", "| E-2 | two |")],
+        ),
+        ("| E-1 | one |\n| E-2 | two |", [("row", "| E-1 | one |"), ("row", "| E-2 | two |")]),
+        (
+            "| Code |\n|:---:|\n| E-1 |\n|---|\n| E-2 |\n\n| Plan |\n|---|\n| Pro |",
+            [("row", "| E-1 |"), ("row", "| E-2 |"), ("row", "| Pro |")],
         ),
         (
             "```sh\nrun a\n\nrun b\n```\nText after.",
@@ -52,6 +57,13 @@ def test_what_stands_under_a_heading_carries_it() -> None:
     )
     assert first.under == "Pump Pump Part Torque"
     assert second.under == "Pump Pump Part Oil"
+
+
+def test_a_row_carries_the_header_of_its_table() -> None:
+    text = "| Plan | Rate limit |\n|---|--:|\n| Pro | 60 |\n\n| Free | 10 |\n\nAfter the tables."
+    pro, free, after = units_of([passage(1, text)])
+    assert (pro.text, pro.under) == ("| Pro | 60 |", "Page Page Part Plan Rate limit")
+    assert free.under == after.under == "Page Page Part"
 
 
 def test_a_long_one_is_cut_between_lines_or_words() -> None:
@@ -77,7 +89,10 @@ def test_every_unit_stands_in_its_passage(text: str) -> None:
     assert [unit.order for unit in units] == list(range(len(units)))
 
 
-@pytest.mark.parametrize("piece", ["| a ", "- a\n", "```\n", "# a\n", "a\n", "a\n---\n", "~" * 50 + "\n", "\n", "a. A"])
+@pytest.mark.parametrize(
+    "piece",
+    ["| a ", "| a |\n|---|\n", "|:", "- a\n", "```\n", "# a\n", "a\n", "a\n---\n", "~" * 50 + "\n", "\n", "a. A"],
+)
 def test_a_hostile_passage_takes_no_time(piece: str) -> None:
     started = time.monotonic()
     units_of([passage(1, piece * (60_000 // len(piece)))])

@@ -1,5 +1,6 @@
 import pytest
 
+from rag_pipeline.cli.output import console, print_table, verbatim
 from rag_pipeline.cli.query import parse_filters
 from rag_pipeline.errors import InvalidQuery, UnknownName
 
@@ -131,3 +132,12 @@ def test_filters_said_in_words(run, published):
     assert {c["document"] for c in found["chunks"]} == {"keys/rotation.md"}
     shown = ask(run, published, "security pages on keys", "--read-filters", "rules")
     assert 'filters read from the words: {"category": "security"}' in shown.out
+
+
+def test_text_of_documents_is_printed_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rich took the escape off a document's own citation mark, and made pictures of its emoji names."""
+    console().print(verbatim(r"see \[1] and array[0], :key: [bold]not bold[/bold]"))
+    print_table("", [{"name": r"\[1] :key: [red]"}])
+    shown = capsys.readouterr().out
+    assert r"see \[1] and array[0], :key: [bold]not bold[/bold]" in shown
+    assert r"\[1] :key: [red]" in shown

@@ -1,10 +1,13 @@
 """`experiment_log` and the nightly regression inside their jobs, with the real model, on a small site."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import dagster as dg
 import pytest
 
 from rag_pipeline.defs import tracking
 from rag_pipeline.defs.automation import job_name
+from rag_pipeline.defs.collection import CollectionDefs
 from rag_pipeline.defs.evaluation import compare_job_name
 from rag_pipeline.defs.graph import all_definitions
 from rag_pipeline.defs.launch import QUIET
@@ -12,7 +15,10 @@ from rag_pipeline.defs.regression import regression_job_name
 from rag_pipeline.defs.resources import DataDirectory
 from rag_pipeline.evaluation.history import FILE, read_nights
 from rag_pipeline.paths import Home
+from rag_pipeline.release.lock import build_lock
 from rag_pipeline.release.stored import release_ids
+from rag_pipeline.settings.collection import CollectionSettings
+from rag_pipeline.settings.load import Settings
 from rag_pipeline.settings.tracking import TrackingSettings
 from rag_pipeline.tracking.record import evaluations_of
 from rag_pipeline.tracking.state import read_state
@@ -97,6 +103,28 @@ def test_two_nights_are_alike_and_a_third_with_another_ranking_fails_its_run(sit
     assert "are answered otherwise" in found.description
     assert check(failed, "latency_against_history").severity is dg.AssetCheckSeverity.WARN
     assert (paths.regression / FILE).read_text("utf-8").count("\n") == 3
+
+
+def test_the_build_lock_is_free_while_a_server_is_slow(tmp_path, monkeypatch):
+    free = []
+
+    def build(paths, release_ids):
+        with build_lock(paths, wait_seconds=0):
+            free.extend(release_ids)
+
+    def slow(settings, paths, release_ids):
+        with ThreadPoolExecutor(1) as pool:  # a thread may take its own lock twice
+            pool.submit(build, paths, release_ids).result()
+        return iter(())
+
+    monkeypatch.setattr(tracking, "log_releases", slow)
+    paths = Home(tmp_path).collection(COLLECTION)
+    paths.staging.mkdir(parents=True)
+    paths.latest("candidate_release").write_text("r1")
+    collection = CollectionDefs(COLLECTION, Settings(home=tmp_path, collections={COLLECTION: CollectionSettings()}))
+    (asset,) = tracking.tracking_definitions(collection)
+    asset(data=DataDirectory(path=str(tmp_path)))
+    assert free == ["r1"]
 
 
 def test_the_night_is_skipped_before_the_first_publish(site, tmp_path):

@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -7,12 +8,20 @@ from rag_pipeline.answering import registry
 from rag_pipeline.answering.prompt import NOT_IN_CONTEXT
 from rag_pipeline.errors import InvalidSettings, UnknownName
 from rag_pipeline.evaluation import answer_release
-from rag_pipeline.evaluation.answer_release import answer_quality, answers_of, recorded_quality, why_not_asked
+from rag_pipeline.evaluation.answer_quality import AnswerQuality
+from rag_pipeline.evaluation.answer_release import (
+    answer_quality,
+    answers_of,
+    recorded_quality,
+    stored_name,
+    why_not_asked,
+)
 from rag_pipeline.evaluation.eval_set import EvalSet, Judgement, Query
 from rag_pipeline.evaluation.judges.cached import CachedJudge
 from rag_pipeline.evaluation.judges.lexical import LexicalJudge
 from rag_pipeline.evaluation.judges.measure import measure_judges, stored_judges
 from rag_pipeline.evaluation.judges.registry import NO_MODEL, open_judges
+from rag_pipeline.evaluation.results import read_value
 from rag_pipeline.retrieval.reader import open_current
 from rag_pipeline_tests.evaluation.answers import answer_set
 from rag_pipeline_tests.retrieval.transforms.stub_llm import StubLlm
@@ -62,6 +71,22 @@ def test_they_are_measured_once(served, monkeypatch):
     monkeypatch.setattr(answer_release, "code_fingerprint", lambda *_: "other code")
     with pytest.raises(TypeError):
         measured(served)
+
+
+def test_another_context_leaves_the_default_ones_result_alone(served, monkeypatch):
+    usual = measured(served)
+    folder = served.paths.evaluation(usual.release_id, ASKED.content_hash)
+    agent = measured(served, context="agent")
+    assert (usual.context, agent.context) == ("chatbot", "agent")
+    assert read_value(folder, "answers", AnswerQuality) == usual
+    assert len(list(folder.glob("answers*.json"))) == 1  # what tracking reads
+    monkeypatch.setattr(answer_release, "answers_of", None)
+    assert (measured(served), measured(served, context="agent")) == (usual, agent)
+
+
+def test_a_stored_name_is_one_whatever_the_preset_is_called():
+    names = {stored_name("llm", context=context) for context in (None, "agent", "a b", "a/b", "x" * 200)}
+    assert len(names) == 5 and all(re.fullmatch(r"[a-z0-9_]{1,100}", name) for name in names)
 
 
 def test_what_is_quoted_is_faithful_to_the_lexical_judge(served):

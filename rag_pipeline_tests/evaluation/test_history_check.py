@@ -88,8 +88,31 @@ def test_other_questions_are_compared_where_they_are_the_same():
     """A question under an old id and in new words is another question."""
     kept = Nights().add(EQUAL).add([0.0, *EQUAL[1:]], eval_set_hash="f" * 64).judged()
     assert kept.check.passed
-    reworded = Nights().add(EQUAL).add([0.0] * 100, eval_set_hash="f" * 64, texts="new ").judged()
-    assert reworded.check.passed
+
+
+def test_nights_that_share_no_question_do_not_pass_as_alike():
+    found = Nights().add(EQUAL).add([0.0] * 100, eval_set_hash="f" * 64, texts="new ").judged()
+    assert not found.check.passed and not found.is_error
+    assert "shares no question with the night of 2026-01-01" in found.check.message
+    assert "as the night of" not in found.check.message
+
+
+def test_nights_without_a_question_that_both_scored_do_not_pass_as_alike():
+    nights = Nights().add(EQUAL).add(EQUAL, release_id="r2")
+    run = nights.kept[nights.rows[0].at].runs["hybrid"]
+    unscored = tuple(replace(q, state="failed", metrics={}) for q in run)
+    nights.kept[nights.rows[0].at] = experiment("r1", {"hybrid": unscored})
+    found = nights.judged()
+    assert not found.check.passed and not found.is_error and "no question was scored both" in found.check.message
+
+
+def test_every_reference_that_cannot_be_read_is_told():
+    other = Nights().add(EQUAL, forget=True).add(EQUAL, release_id="r2").judged()
+    assert not other.check.passed and not other.is_error and "2026-01-01" in other.check.message
+    assert "can't be read" in other.check.message
+    first = Nights().add(EQUAL, forget=True).add(EQUAL).add(EQUAL).judged()
+    assert not first.check.passed and not first.is_error
+    assert "its first night, 2026-01-01" in first.check.message and "can't be read" in first.check.message
 
 
 def test_small_losses_do_not_add_up():
@@ -114,7 +137,8 @@ def test_rankings_that_are_gone_are_told():
 
 
 def test_no_questions_at_all_are_no_regression():
-    assert Nights().add([]).add([]).judged().check.passed
+    found = Nights().add([]).add([]).judged().check
+    assert found.passed and "as the night of" not in found.message
 
 
 def times(*milliseconds: float | None, **last) -> list[Night]:

@@ -108,3 +108,17 @@ def test_little_is_kept(opened, monkeypatch):
             shared = asker(sharing.opened, name, models=served.home.models)(query)
             assert without_times(shared) == without_times(alone)
     assert len(sharing._bm25._found) <= 2
+
+
+def test_large_results_are_kept_within_their_bytes(opened, monkeypatch):
+    served, release = opened
+    monkeypatch.setattr(module, "KEPT_BYTES", 300)
+    sharing = Sharing(release)
+    for query in QUERIES:
+        for name in ("hybrid", "rrf", "few"):
+            alone = asker(release, name, models=served.home.models)(query)
+            shared = asker(sharing.opened, name, models=served.home.models)(query)
+            assert without_times(shared) == without_times(alone)
+        for kept in (sharing._bm25, sharing._nearest):
+            size = sum(module._size(key) + module._size(found) for key, (found, _) in kept._found.items())
+            assert kept._bytes == size and (size <= 300 or len(kept._found) == 1)

@@ -64,6 +64,7 @@ def test_the_nearest_lists_come_first() -> None:
     query = np.array([0.1, 0.9], np.float32)
     assert list(lists.near(query, probes=1)) == [slice(2, 3)]
     assert list(lists.near(query, probes=9)) == [slice(2, 3), slice(0, 2)]
+    assert list(lists.near(query, probes=1, least=2)) == [slice(2, 3), slice(0, 2)]
 
 
 def test_probes_are_as_many_as_the_recall_takes() -> None:
@@ -93,8 +94,10 @@ def test_a_search_by_lists_finds_what_the_exact_one_finds(index: Index) -> None:
 
 
 def test_one_probe_finds_less_and_the_check_says_so(index: Index) -> None:
-    rows, _ = nearest(index, clustered()[42], mask=None, limit=ROWS, search="lists", exact_limit=0, probes=1)
+    rows, _ = index.vectors.near(clustered()[42], probes=1)
     assert 42 in rows and len(rows) < ROWS / 4
+    every, _ = nearest(index, clustered()[42], mask=None, limit=ROWS, search="lists", exact_limit=0, probes=1)
+    assert len(every) == ROWS  # fewer than were asked for would come back, unsaid
     index.vectors = type(index.vectors)(index.vectors.data, index.vectors.lists, 1)
     result = ann_recall(index)
     assert not result.passed and "probes" in result.message
@@ -104,7 +107,7 @@ def test_auto_uses_lists_above_the_limit_and_never_under_a_mask(index: Index, mo
     asked: list[int] = []
     kind = type(index.vectors)
     found = (np.arange(3), np.zeros(3, np.float32))
-    monkeypatch.setattr(kind, "near", lambda self, query, probes: asked.append(probes) or found)
+    monkeypatch.setattr(kind, "near", lambda self, query, probes, least: asked.append(probes) or found)
     query = clustered()[0]
     for exact_limit, mask, probes in (
         (ROWS, None, 0),

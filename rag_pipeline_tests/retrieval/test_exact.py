@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -123,8 +124,10 @@ def idf(df: int) -> float:
     ],
 )
 def test_shares_by_hand(index: Index, query: str, expected: list[float]) -> None:
-    assert exact_share(index, query, np.arange(4)).tolist() == pytest.approx(expected, abs=1e-6)
-    assert exact_share(index, query, np.array([1, 3])).tolist() == pytest.approx([expected[1], expected[3]], abs=1e-6)
+    assert exact_share(index, query, np.arange(4), mask=None).tolist() == pytest.approx(expected, abs=1e-6)
+    assert exact_share(index, query, np.array([1, 3]), mask=None).tolist() == pytest.approx(
+        [expected[1], expected[3]], abs=1e-6
+    )
 
 
 def test_the_bonus_by_hand() -> None:
@@ -144,3 +147,21 @@ def test_sections_are_put_in_order_again() -> None:
     found = exact_first(ranking, {7: 0.0, 3: 0.0, 5: 1.0}, 1.0)
     assert found.rows == (5, 7, 3) and found.scores == pytest.approx((1.000001, 1.0, 0.4))
     assert exact_first(Ranking((), ()), {}, 1.0).rows == ()
+
+
+def test_an_identifier_out_of_sight_changes_no_score(tmp_path: Path) -> None:
+    """With weights over the whole build a score told whether a code stands in a document that only others may read."""
+    documents = [
+        document("valve.md", "the valve AB-17 leaks"),
+        document("other.md", "something else"),
+        document("secret.md", "the valve ZX-4021 leaks", access=("group:ops",)),
+    ]
+    index = open_build(build(tmp_path, documents).folder)
+    mask = np.array([record.doc_id != "secret.md" for record in index.fetch(range(index.chunks))])
+    rows = np.flatnonzero(mask)
+    hidden = exact_share(index, "valve AB-17 ZX-4021", rows, mask=mask)
+    nowhere = exact_share(index, "valve AB-17 QQ-7788", rows, mask=mask)
+    assert hidden.tolist() == nowhere.tolist() and hidden.any()
+    everyone = exact_share(index, "valve AB-17 ZX-4021", np.arange(index.chunks), mask=None)
+    assert everyone[rows].tolist() != hidden.tolist()
+    index.close()

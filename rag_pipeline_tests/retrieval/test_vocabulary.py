@@ -1,5 +1,8 @@
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from rag_pipeline.index.open import open_build
 from rag_pipeline.retrieval.transforms.filter_query import Vocabulary
@@ -34,3 +37,24 @@ def test_an_empty_collection_has_none(tmp_path: Path) -> None:
     info = build(tmp_path, [document("a.md", "One.", access=())])
     with closing(open_build(tmp_path / "builds" / info.key)) as index:
         assert vocabulary_of(index, principal=None) == Vocabulary()
+
+
+def test_each_value_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a row for every document: a collection has many more of them than values."""
+    pages = [document(f"{n}.md", f"Page {n}.", category="guide", tags=("a", f"t{n % 2}")) for n in range(20)]
+    info = build(tmp_path, [*pages, document("none.md", "No values.")])
+    with closing(open_build(tmp_path / "builds" / info.key)) as index, index.cursor() as cursor:
+        monkeypatch.setattr(index, "cursor", lambda: nullcontext(OneRow(cursor)))
+        assert vocabulary_of(index, principal=Principal.system()) == Vocabulary(("guide",), (), (), ("a", "t0", "t1"))
+
+
+class OneRow:
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+
+    def execute(self, *args: Any) -> "OneRow":
+        self._cursor.execute(*args)
+        return self
+
+    def fetchone(self) -> Any:
+        return self._cursor.fetchone()

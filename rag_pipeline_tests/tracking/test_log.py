@@ -8,11 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from rag_pipeline.evaluation.results import write_value
+from rag_pipeline.evaluation.comparison import compare
+from rag_pipeline.evaluation.gate import Compared, judge_release
+from rag_pipeline.evaluation.results import write_gate_verdict, write_value
+from rag_pipeline.schema import Principal
 from rag_pipeline.settings.tracking import TrackingSettings
 from rag_pipeline.tracking import log, parameters
 from rag_pipeline.tracking.state import read_state
-from rag_pipeline_tests.tracking.conftest import ASKED, Evaluated
+from rag_pipeline_tests.tracking.conftest import ASKED, FAST, Evaluated
 from rag_pipeline_tests.tracking.test_answer_metrics import quality
 
 EXPERIMENT = "rag-pipeline/test"
@@ -115,6 +118,56 @@ def test_the_files_are_there_but_none_that_quotes_documents(evaluated: Evaluated
     assert "manifest.json" in {file.name for file in artifacts}
     for text in ("Call create_agent to make an agent.", "Band four begins"):
         assert not [file for file in artifacts if text in file.read_text("utf-8")]
+
+
+def test_questions_asked_as_somebody_are_counted_but_not_shown(evaluated: Evaluated, tmp_path):
+    record = evaluated.record()
+    hidden = tuple(replace(q, principal=Principal("ann")) if q.id == "agent" else q for q in ASKED.queries)
+    record = replace(record, questions=replace(ASKED, queries=hidden))
+    logged = log.log_evaluation(record, settings=evaluated.settings, environ={})
+    assert logged is not None and logged.state == "sent"
+    texts = shown(tmp_path)
+    assert len(texts["per_query.json"]) == 2 and len(texts["retrieval.json"]) == 1
+    for text in (*texts["per_query.json"], *texts["retrieval.json"]):
+        assert "create_agent" not in text and '"agent"' not in text and "pump oil valve" in text
+    for run in (logged.run_id, *dict(logged.children).values()):
+        found = evaluated.read(lambda client, run=run: client.get_run(run)).data
+        assert (found.tags["rag_pipeline.questions_withheld"], found.metrics["questions"]) == ("1", 4)
+
+
+def test_a_verdict_does_not_show_them_either(evaluated: Evaluated, tmp_path):
+    record = evaluated.record()
+    found = record.experiment.runs["hybrid"]
+    lost = tuple(replace(q, metrics=dict.fromkeys(q.metrics, 0.0)) for q in found)
+    compared = Compared("hybrid", "in service", "r0", compare(found, lost, settings=FAST), 1.0)
+    verdict = judge_release(record.experiment, baseline=None, champion=None, settings=FAST)
+    verdict = replace(verdict, comparisons=(compared,))
+    write_gate_verdict(evaluated.folder, verdict)
+    hidden = tuple(replace(q, principal=Principal("ann")) if q.id == "agent" else q for q in ASKED.queries)
+    record = replace(evaluated.record(), questions=replace(ASKED, queries=hidden))
+    assert record.gate is not None
+    log.log_evaluation(record, settings=evaluated.settings, environ={})
+    (text,) = shown(tmp_path)["gate.json"]
+    assert "pump oil valve" in text and "create_agent" not in text
+
+
+def test_nothing_is_shown_where_it_is_not_known_who_asked(evaluated: Evaluated, tmp_path):
+    (evaluated.folder / "questions.json").unlink()
+    logged = evaluated.log()
+    assert logged.state == "sent"
+    texts = shown(tmp_path)
+    assert "per_query.json" not in texts
+    assert not any("create_agent" in text for text in texts["retrieval.json"])
+    parent = evaluated.read(lambda client: client.get_run(logged.run_id))
+    assert parent.data.tags["rag_pipeline.questions_withheld"] == "4"
+
+
+def shown(tmp_path) -> dict[str, list[str]]:
+    """Texts of the logged files by name."""
+    texts: dict[str, list[str]] = {}
+    for file in (tmp_path / "home" / "mlartifacts").rglob("*.json"):
+        texts.setdefault(file.name, []).append(file.read_text("utf-8"))
+    return texts
 
 
 def test_the_same_evaluation_is_logged_once(evaluated: Evaluated, monkeypatch):

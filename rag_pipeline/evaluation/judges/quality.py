@@ -122,23 +122,6 @@ def quality_of(
     )
 
 
-def best_threshold(scores: Sequence[float], faithful: Sequence[bool], candidates: Sequence[float]) -> float:
-    """The candidate with the best F1 of finding what is unfaithful (score below it); the least of equal ones."""
-    values, labels = np.array(scores), np.array(faithful, bool)
-    return max(sorted(candidates), key=lambda t: (_f1(~labels, values < t, np.ones((1, len(values))))[0], -t))
-
-
-def sentence_scores(asked: Sequence[LabelledAnswer], judgements: Sequence[Judgement]) -> tuple[list[float], list[bool]]:
-    """Score and label of every sentence that was judged."""
-    scores, labels = [], []
-    for answer, judgement in zip(asked, judgements, strict=True):
-        for sentence in answer.sentences:
-            if (verdict := _verdict(sentence, judgement)) is not None:
-                scores.append(verdict[0])
-                labels.append(sentence.faithful)
-    return scores, labels
-
-
 def _verdict(sentence: LabelledSentence, judgement: Judgement) -> tuple[float, bool] | None:
     """The worst of the verdicts that overlap the labelled sentence: judges may cut finer than the label."""
     over = [

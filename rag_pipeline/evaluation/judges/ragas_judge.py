@@ -1,7 +1,8 @@
 """ragas' faithfulness as a judge, and its answer correctness, context precision and recall, with our own client.
 
 A row that fails is that row's failure, with its reason: ragas' own runner makes it NaN and leaves it out of the mean.
-ragas is imported when the first row is judged; its telemetry is off.
+ragas is imported when a judge or scorer is made, so that one that can't run is known before the first row; its
+telemetry is off.
 """
 
 import asyncio
@@ -34,13 +35,14 @@ class RagasRow:
 
 
 class RagasJudge:
-    """Raises MissingExtra where ragas is not installed."""
+    """Raises MissingExtra where ragas is not installed or can't be imported."""
 
     name = "ragas"
     parallel = 4
 
     def __init__(self, llm: Llm) -> None:
         self.fingerprint = f"ragas-{ragas_version()}-faithfulness-{llm.fingerprint}"
+        _ragas()
         self._llm = llm
 
     def judge(self, answer: str, passages: Sequence[str], *, question: str = "") -> Judgement:
@@ -60,6 +62,7 @@ class RagasScorer:
 
     def __init__(self, llm: Llm, embedder: Embedder) -> None:
         self.fingerprint = f"ragas-{ragas_version()}-{llm.fingerprint}-{embedder.fingerprint}"
+        _ragas()
         self._llm = llm
         self._embedder = embedder
 
@@ -96,11 +99,13 @@ def _scored(llm: Llm, metric: str, asked: Mapping[str, Any], **parts: Any) -> tu
     if not all(asked.values()):
         return None, f"no_{next(name for name, value in asked.items() if not value)}"
     strict = ragas_llm.StrictLlm(llm)
-    scorer = getattr(collections, metric)(llm=strict, **parts)
     try:
+        scorer = getattr(collections, metric)(llm=strict, **parts)
         result = _run(scorer.ascore(**asked))
     except ragas_llm.RowFailed as error:
         return None, str(error)
+    except Exception as error:  # noqa: BLE001 - ragas raises anything; one row's failure must not lose the others
+        return None, type(error).__name__
     if not (isinstance(result.value, (int, float)) and math.isfinite(result.value) and 0 <= result.value <= 1 + 1e-9):
         return None, "no_number"
     return (None, "verdicts_missing") if _is_short(strict, metric) else (min(1.0, float(result.value)), None)

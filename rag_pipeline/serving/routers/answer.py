@@ -100,6 +100,7 @@ async def _events(
             else:
                 _told(service, found, piece, started)
                 yield _event("answer", answer_body(piece, found.result))
+                return  # what fails behind the answer must not follow it
     except Exception as error:  # noqa: BLE001 - the reply has begun: only an event can still tell
         yield _event("error", problem_body(_problem(error)))
     finally:

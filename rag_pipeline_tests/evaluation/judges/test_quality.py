@@ -2,10 +2,10 @@ import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
 from rag_pipeline.evaluation.answer_labels import load_answer_set
-from rag_pipeline.evaluation.judges import lexical
+from rag_pipeline.evaluation.judges import lexical, quality
 from rag_pipeline.evaluation.judges.base import Judgement
 from rag_pipeline.evaluation.judges.lexical import LexicalJudge
-from rag_pipeline.evaluation.judges.quality import best_threshold, judge_quality, quality_of, sentence_scores
+from rag_pipeline.evaluation.judges.quality import judge_quality, quality_of
 from rag_pipeline.evaluation.split import Half
 from rag_pipeline.settings.bundled import bundled_answer_set
 from rag_pipeline_tests.evaluation.answers import answer_set
@@ -28,6 +28,17 @@ def answers(tmp_path):
 
 def scripted(answers, scores=SCORES, **options):
     return ScriptedJudge({a.text: scores[a.id] for a in answers.answers}, **options)
+
+
+def by_sentence(asked, judgements):
+    """Score and label of every sentence that was judged."""
+    rows = [
+        (verdict[0], sentence.faithful)
+        for answer, judgement in zip(asked, judgements, strict=True)
+        for sentence in answer.sentences
+        if (verdict := quality._verdict(sentence, judgement)) is not None
+    ]
+    return [score for score, _ in rows], [label for _, label in rows]
 
 
 def test_by_sentence_by_answer_and_by_fault(answers):
@@ -92,7 +103,7 @@ def test_areas_and_f1_as_scikit_learn_has_them_on_the_bundled_set():
     answers = load_answer_set(bundled_answer_set())
     judgements = [LexicalJudge().judge(a.text, [p.quote for p in a.passages]) for a in answers.answers]
     found = quality_of(LexicalJudge(), answers, answers.answers, judgements, half=Half.BOTH, resamples=50)
-    scores, faithful = sentence_scores(answers.answers, judgements)
+    scores, faithful = by_sentence(answers.answers, judgements)
     assert found.by_sentence.auroc == pytest.approx(roc_auc_score(faithful, scores))
     called = [s >= lexical.THRESHOLD for s in scores]
     assert found.by_sentence.f1 == pytest.approx(f1_score([not y for y in faithful], [not c for c in called]))
@@ -102,8 +113,10 @@ def test_the_lexical_threshold_is_the_best_of_the_tuning_half():
     answers = load_answer_set(bundled_answer_set())
     asked = [a for a in answers.answers if answers.half_of[a.id] is Half.TUNING]
     judgements = [LexicalJudge().judge(a.text, [p.quote for p in a.passages]) for a in asked]
-    scores, faithful = sentence_scores(asked, judgements)
-    assert best_threshold(scores, faithful, [n / 20 for n in range(1, 20)]) == lexical.THRESHOLD
+    scores, faithful = by_sentence(asked, judgements)
+    unfaithful = [not label for label in faithful]
+    best = max((n / 20 for n in range(1, 20)), key=lambda t: f1_score(unfaithful, [s < t for s in scores]))
+    assert best == lexical.THRESHOLD
 
 
 def test_words_alone_do_not_win_on_the_bundled_set():
@@ -113,12 +126,8 @@ def test_words_alone_do_not_win_on_the_bundled_set():
     assert found.by_sentence.auroc > 0.68
 
 
-def test_the_best_threshold_is_the_least_of_equal_ones():
-    assert best_threshold([0.1, 0.9], [False, True], [0.2, 0.5, 0.8, 0.95]) == 0.2
-
-
-def test_a_label_takes_the_worst_verdict_that_overlaps_it(answers):
+def test_a_label_takes_the_verdict_that_overlaps_it(answers):
     one = next(a for a in answers.answers if a.id == "a")
     judgement = ScriptedJudge({one.text: (1.0, 0.3)}).judge(one.text, ())
-    assert sentence_scores([one], [judgement]) == ([1.0, 0.3], [True, True])
-    assert sentence_scores([one], [Judgement(0.5)]) == ([], [])
+    assert by_sentence([one], [judgement]) == ([1.0, 0.3], [True, True])
+    assert by_sentence([one], [Judgement(0.5)]) == ([], [])

@@ -6,8 +6,11 @@ import os
 
 import pytest
 
+from rag_pipeline.errors import MissingExtra
+from rag_pipeline.evaluation.judges import ragas_judge
 from rag_pipeline.evaluation.judges.base import judge_all, judged_answers
 from rag_pipeline.evaluation.judges.ragas_judge import RagasJudge, RagasScorer
+from rag_pipeline.evaluation.judges.registry import open_judges
 from rag_pipeline.http_json import HttpPolicy
 from rag_pipeline.llm.client import LlmClient
 from rag_pipeline.llm.settings import llm_settings
@@ -152,3 +155,24 @@ def test_nothing_is_asked_without_a_question_passages_or_an_answer(server, llm):
     assert ragas.judge("a", (), question="q").failure == "no_question_or_passages"
     assert ragas.judge(" ", ("p",), question="q").failure == "nothing_to_judge"
     assert server.asked == []
+
+
+def test_a_ragas_that_cannot_be_imported_is_a_judge_that_was_not_run(llm, monkeypatch):
+    def broken():
+        raise MissingExtra("ragas", "eval")
+
+    monkeypatch.setattr(ragas_judge, "_ragas", broken)
+    opened = open_judges(WordEmbedder(), llm=llm, cache=None, names=["ragas"])
+    assert opened.judges == () and "ragas" in opened.not_run["ragas"]
+    with pytest.raises(MissingExtra):
+        RagasScorer(llm, WordEmbedder())
+
+
+def test_an_exception_inside_ragas_is_the_failure_of_its_row(server, llm, monkeypatch):
+    from ragas.metrics.collections import Faithfulness
+
+    async def broken(self, **asked):
+        raise ZeroDivisionError("no statements")
+
+    monkeypatch.setattr(Faithfulness, "ascore", broken)
+    assert judge(llm).failure == "ZeroDivisionError"

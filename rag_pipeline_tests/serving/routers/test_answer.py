@@ -195,6 +195,28 @@ def test_what_goes_wrong_in_the_stream_is_an_event(
     assert (reply.status_code, reply.json()["error"]["type"]) == (status, kind)
 
 
+def test_nothing_follows_the_answer(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails_behind() -> Iterator[Answer]:
+        yield Answer("", (), (), "extractive", None, abstained=True, reason="below_floor", markers=())
+        raise RuntimeError("too late to tell")
+
+    use(monkeypatch, fails_behind)
+    assert [name for name, _ in stream(client)] == ["retrieval", "answer"]
+
+
+def test_an_answer_rests_on_one_release(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the retrieval another release may be in service: the answerer must not look for it."""
+    real = answer_module.ask
+
+    def published_behind(*args: Any, **options: Any) -> Any:
+        result = real(*args, **options)
+        monkeypatch.setattr(answer_module, "open_current", lambda _: pytest.fail("opened again"))
+        return result
+
+    monkeypatch.setattr(answer_module, "ask", published_behind)
+    assert plain(client).json()["answer"]["text"].startswith("Replace the filter monthly. [")
+
+
 def test_a_late_answer_ends_with_an_error(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     stop = threading.Event()
 
