@@ -35,9 +35,10 @@ def quantise_weights(model: Any) -> int:
 
 
 def quantised(weights: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """`weights` (outputs, inputs) as int8 in -127..127 and a scale (outputs, 1); a row of zeros has scale 1."""
-    largest = np.abs(weights).max(axis=1, keepdims=True)
-    scale = np.where(largest > 0, largest / 127, 1).astype(np.float32)
+    """`weights` (outputs, inputs) as int8 in -127..127 and a scale (outputs, 1); a row of zeros, or of numbers too
+    small to have a scale, has scale 1."""
+    scale = (np.abs(weights).max(axis=1, keepdims=True) / 127).astype(np.float32)
+    scale[scale == 0] = 1
     return np.clip(np.rint(weights / scale), -127, 127).astype(np.int8), scale
 
 

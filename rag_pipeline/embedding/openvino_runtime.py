@@ -5,6 +5,7 @@ int8: weights as `openvino_int8.py` writes them, activations quantised in groups
 that a row's numbers don't depend on its neighbours.
 """
 
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,8 @@ def capabilities() -> list[str]:
 
 
 def _core() -> Any:
+    # Its import tells the vendor that it was imported, unless this package can't be had: then it has a stub of its own.
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
     try:
         import openvino
     except ImportError as error:
