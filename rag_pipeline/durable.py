@@ -18,14 +18,14 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f"{TEMPORARY}{path.name}-{os.getpid()}-{secrets.token_hex(4)}")
 
 
-def atomic_write(path: Path, data: bytes) -> None:
-    """Replace `path` by a file holding `data`; durable when this returns.
+def atomic_write(path: Path, data: bytes, *, mode: int = 0o666) -> None:
+    """Replace `path` by a file holding `data`; durable when this returns. `mode` before the process's mask.
 
     Readers see the old content or the new. Raises OSError, and then `path` is as it was.
     """
     partial = temporary_name(path)
     try:
-        with partial.open("xb") as file:
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -42,8 +42,7 @@ def write_text(path: Path, text: str) -> None:
 
 def write_private(path: Path, text: str) -> None:
     """The same, readable by its owner alone: for what quotes documents that not everybody may read."""
-    atomic_write(path, text.encode("utf-8"))
-    path.chmod(0o600)
+    atomic_write(path, text.encode("utf-8"), mode=0o600)
 
 
 def write_json(path: Path, value: object) -> None:

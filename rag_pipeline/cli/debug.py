@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rag_pipeline.cli.context import served_collection, settings_for
-from rag_pipeline.cli.options import collection_option, config_option, home_option, json_option
+from rag_pipeline.cli.options import (
+    collection_option,
+    config_option,
+    home_option,
+    json_option,
+    principal_of,
+    principal_options,
+)
 from rag_pipeline.schema import Principal
 
 if TYPE_CHECKING:
@@ -27,8 +34,7 @@ if TYPE_CHECKING:
 @click.option("--context", help="Preset to examine; then the token budget is looked at too.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting, as candidates=200.")
 @click.option("-f", "--filter", "filters", multiple=True, metavar="KEY=VALUE", help="As in `query`.")
-@click.option("--as", "identity", metavar="USER", help="Look through this user's eyes. [default: the public's]")
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of that user; may be repeated.")
+@principal_options("Look through this user's eyes. [default: the public's]")
 @click.option("--system", is_flag=True, help="Look past all access lists.")
 @click.option("--release", "release_id", help="Release to examine. [default: the one in service]")
 @click.option("--eval-set", type=click.Path(path_type=Path, file_okay=False), help="Where --query-id is looked up.")
@@ -81,8 +87,9 @@ def command(
         raise click.UsageError("give either a QUESTION or --query-id")
     if query_id is not None and (filters or identity or system):
         raise click.UsageError("--query-id brings its own filters and principal; leave -f, --as and --system out")
-    if (groups and identity is None) or (identity and system):
-        raise click.UsageError("--group needs --as USER, and --as and --system exclude each other")
+    if identity and system:
+        raise click.UsageError("--as and --system exclude each other")
+    principal = Principal.system() if system else principal_of(identity, groups)
     settings = settings_for(config, home)
     paths = served_collection(settings, collection)
     if release_id is not None:
@@ -90,7 +97,6 @@ def command(
     opened = open_release(paths, release_id) if release_id else open_current(paths)
     known = input_names(opened.index)
     wanted = [parse_expected(given, known) for given in expected]
-    principal = Principal.system() if system else Principal(identity, groups) if identity is not None else None
     asked = Asked(question or "", strategy, context, parse_filters(filters), principal, _overrides(overrides))
     if query_id is not None:
         asked, labels = _of_eval_set(_eval_set(settings, paths.root.name, eval_set), query_id, asked)

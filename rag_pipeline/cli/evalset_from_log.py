@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rag_pipeline.cli.asking import RESTRICTED, principal_of, principal_options
 from rag_pipeline.cli.context import served_collection, settings_for
-from rag_pipeline.cli.options import collection_option, config_option, home_option, json_option
+from rag_pipeline.cli.options import (
+    RESTRICTED_SET,
+    collection_option,
+    config_option,
+    home_option,
+    json_option,
+    principal_of,
+    principal_options,
+)
 from rag_pipeline.errors import InvalidSettings
 
 if TYPE_CHECKING:
@@ -22,7 +29,7 @@ COUNTS = "asked.jsonl"
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--rated", is_flag=True, help="Only questions that somebody rated. [default: all]")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only what was asked on this day (UTC) or later.")
-@principal_options
+@principal_options("Ask as this user; without it, only public documents are quoted.")
 @collection_option
 @home_option
 @config_option
@@ -96,7 +103,7 @@ def command(
 def _written(folder: Path, questions: "tuple[RecordedQuestion, ...]", *, name: str) -> dict[str, Any]:
     from collections import Counter
 
-    from rag_pipeline.durable import write_text
+    from rag_pipeline.durable import write_private
     from rag_pipeline.evaluation.set_writer import add_questions, json_lines, make_folder, query_row
 
     make_folder(folder)
@@ -105,8 +112,8 @@ def _written(folder: Path, questions: "tuple[RecordedQuestion, ...]", *, name: s
     restricted = any(q.restricted for q in labelled)
     about: dict[str, str | bool] = {"name": f"{name}_from_log", "from_log": True, "restricted": restricted}
     added = add_questions(folder, [(q.query, q.labels) for q in labelled], about=about)
-    write_text(folder / CANDIDATES, json_lines(query_row(q.query) for q in candidates))
-    write_text(folder / COUNTS, json_lines(_counts(q) for q in questions))
+    write_private(folder / CANDIDATES, json_lines(query_row(q.query) for q in candidates))
+    write_private(folder / COUNTS, json_lines(_counts(q) for q in questions))
     unlabelled: Counter[str] = Counter()
     for question in questions:
         unlabelled.update(question.unlabelled)
@@ -153,6 +160,6 @@ def _print(folder: Path, report: dict[str, Any]) -> None:
         click.echo(f"{report['unreadable_lines']} lines of the log could not be read")
     click.echo("Questions stand here as they were typed: read them before you share this folder.")
     if report["restricted"]:
-        click.echo(RESTRICTED)
+        click.echo(RESTRICTED_SET)
     if report["candidates"]:
         click.echo(f"Next: rag-pipeline evalset new {folder} --questions {folder / CANDIDATES}")

@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rag_pipeline.cli.asking import RESTRICTED, principal_of, principal_options
 from rag_pipeline.cli.context import served_collection, settings_for
-from rag_pipeline.cli.options import collection_option, config_option, home_option, json_option
+from rag_pipeline.cli.options import (
+    RESTRICTED_SET,
+    collection_option,
+    config_option,
+    home_option,
+    json_option,
+    principal_of,
+    principal_options,
+)
 from rag_pipeline.errors import InvalidEvalSet
 
 if TYPE_CHECKING:
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--depth", type=click.IntRange(1, 100), default=10, show_default=True, help="Results of each strategy.")
 @click.option("--synthetic", type=click.IntRange(1, 10_000), metavar="N", help="N questions by a language model.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Order of passages, choice of sections.")
-@principal_options
+@principal_options("Ask as this user; without it, only public documents are quoted.")
 @collection_option
 @home_option
 @config_option
@@ -109,7 +116,7 @@ def command(
     for problem in errors:
         say(f"error: {problem}")
     if report["restricted"]:
-        say(RESTRICTED)
+        say(RESTRICTED_SET)
     if report["added"]:
         say(f"Use it: eval_set = {str(folder)!r} in the collection's settings; check it: rag-pipeline evalset check")
     return InvalidEvalSet.exit_code if errors else 0

@@ -5,14 +5,12 @@ from pathlib import Path
 import click
 
 from rag_pipeline.cli.context import collection_name, settings_for
-from rag_pipeline.cli.options import collection_option, config_option, home_option
-from rag_pipeline.schema import Principal
+from rag_pipeline.cli.options import collection_option, config_option, home_option, principal_of, principal_options
 
 
 @click.command("mcp", short_help="Serve retrieval to agents over the Model Context Protocol.")
 @collection_option
-@click.option("--as", "identity", metavar="USER", help="Read as this user; without it, public documents only.")
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of that user; may be repeated.")
+@principal_options("Read as this user; without it, public documents only.")
 @home_option
 @config_option
 def command(
@@ -26,8 +24,6 @@ def command(
     """
     from rag_pipeline.serving.mcp_server import create_mcp
 
-    if groups and identity is None:
-        raise click.UsageError("--group needs --as USER")
+    principal = principal_of(identity, groups)
     settings = settings_for(config, home)
-    principal = Principal(identity, groups) if identity is not None else None
     create_mcp(settings, collection=collection_name(settings, collection), principal=principal).run("stdio")

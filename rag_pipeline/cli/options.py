@@ -2,11 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+if TYPE_CHECKING:
+    from rag_pipeline.schema import Principal
+
 F = TypeVar("F", bound=Callable[..., Any])
+RESTRICTED_SET = (
+    "This set quotes documents that have an access list (restricted = true in its eval_set.toml): keep it as private as"
+    " they are."
+)
 
 
 def home_option(command: F) -> F:
@@ -50,3 +57,24 @@ def html_option(command: F) -> F:
         callback=_in_a_folder,
         help="Write one self-contained page with tables and plots.",
     )(command)
+
+
+def principal_options(help_text: str) -> Callable[[F], F]:
+    """`--as USER --group GROUP ...`, as `identity` and `groups`; `principal_of` makes a principal of them."""
+
+    def options(command: F) -> F:
+        identity = click.option("--as", "identity", metavar="USER", help=help_text)
+        group = click.option(
+            "--group", "groups", multiple=True, metavar="GROUP", help="A group of that user; repeatable."
+        )
+        return identity(group(command))
+
+    return options
+
+
+def principal_of(identity: str | None, groups: tuple[str, ...]) -> "Principal | None":
+    from rag_pipeline.schema import Principal
+
+    if groups and identity is None:
+        raise click.UsageError("--group needs --as USER")
+    return None if identity is None else Principal(identity, groups)

@@ -6,9 +6,16 @@ from typing import Any
 import click
 
 from rag_pipeline.cli.context import collection_name, settings_for
-from rag_pipeline.cli.options import collection_option, config_option, home_option, json_option
+from rag_pipeline.cli.options import (
+    collection_option,
+    config_option,
+    home_option,
+    json_option,
+    principal_of,
+    principal_options,
+)
 from rag_pipeline.errors import InvalidQuery
-from rag_pipeline.schema import Principal, RetrievalResult
+from rag_pipeline.schema import RetrievalResult
 
 ANSWER_CONTEXT = "agent"
 """What an answer rests on where no preset is named."""
@@ -41,8 +48,7 @@ ANSWER_CONTEXT = "agent"
     type=click.Choice(["extractive", "llm"]),
     help="With --answer: quote the passages, or ask the language model of RAG_PIPELINE_LLM_URL. [default: extractive]",
 )
-@click.option("--as", "identity", metavar="USER", help="Search as this user; without it, public documents only.")
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A group of that user; may be repeated.")
+@principal_options("Search as this user; without it, public documents only.")
 @home_option
 @config_option
 @json_option
@@ -77,8 +83,7 @@ def command(
     from rag_pipeline.retrieval.retrieve import retrieve
 
     settings = settings_for(config, home)
-    if groups and identity is None:
-        raise click.UsageError("--group needs --as USER")
+    principal = principal_of(identity, groups)
     if answerer and not wants_answer:
         raise click.UsageError("--answerer needs --answer")
     overrides: dict[str, Any] = {"top_k": top_k, "read_filters": read_filters}
@@ -90,7 +95,7 @@ def command(
         context=context or (ANSWER_CONTEXT if wants_answer else None),
         explain=explain,
         filters=parse_filters(filters) or None,
-        principal=Principal(identity, groups) if identity is not None else None,
+        principal=principal,
         home=settings.home,
         **{name: value for name, value in overrides.items() if value is not None},
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import dagster as dg
 
-from rag_pipeline.defs.collection import CollectionDefs, latest
+from rag_pipeline.defs.collection import CollectionDefs, latest_candidate
 from rag_pipeline.defs.convert import table
 from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
@@ -27,20 +27,16 @@ JUDGE_QUALITY = "judge_quality"
 
 
 def answer_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition]:
-    @dg.asset(
-        key=c.key(JUDGE_QUALITY),
-        deps=[c.key("candidate_release")],
-        group_name=GROUP,
-        kinds={"python"},
-        pool=c.pool,
-        tags=c.tags,
-        code_version="1",
+    @c.asset(
+        JUDGE_QUALITY,
+        group=GROUP,
+        after=["candidate_release"],
     )
     def judge_quality(data: DataDirectory) -> dg.MaterializeResult:
         """How well each judge of faithfulness tells labelled sentences apart, on the half it was not tuned on."""
         paths = data.collection(c.name)
         with c.writing(paths):
-            release_id = latest(paths, "candidate_release", made_by="candidate_release")
+            release_id = latest_candidate(paths)
             answers = load_answer_set(bundled_answer_set())
             report = measure_judges(paths, release_id, answers, models=data.home.models, llm=open_llm())
         return dg.MaterializeResult(
@@ -53,14 +49,10 @@ def answer_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition]:
             }
         )
 
-    @dg.asset(
-        key=c.key(ANSWER_QUALITY),
-        deps=[c.key("candidate_release"), c.key(JUDGE_QUALITY)],
-        group_name=GROUP,
-        kinds={"python"},
-        pool=c.pool,
-        tags=c.tags,
-        code_version="1",
+    @c.asset(
+        ANSWER_QUALITY,
+        group=GROUP,
+        after=["candidate_release", JUDGE_QUALITY],
     )
     def answer_quality(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
         """Key facts, faithfulness, abstention and cost: of quoted answers, and of a model's if one is configured."""
@@ -68,7 +60,7 @@ def answer_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition]:
         llm = open_llm()
         metadata: dict[str, dg.RawMetadataValue] = {}
         with c.writing(paths):
-            release_id = latest(paths, "candidate_release", made_by="candidate_release")
+            release_id = latest_candidate(paths)
             questions = questions_for(paths, release_id, c.own).eval_set
             judges = stored_judges(paths, release_id, load_answer_set(bundled_answer_set()))
             why_not = why_not_asked(load_release(paths, release_id), questions)

@@ -5,9 +5,10 @@ and the bundled collection launches without a partition key.
 """
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import dagster as dg
 
@@ -43,6 +44,22 @@ class CollectionDefs:
     def key(self, asset: str) -> dg.AssetKey:
         return dg.AssetKey([self.name, asset])
 
+    def asset(
+        self, name: str, *, group: str, after: Sequence[str] = (), kinds: Collection[str] = ("python",), **more: Any
+    ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+        """`dg.asset` under this collection's prefix, pool and tags; `after` names its other assets this one needs."""
+        given: dict[str, Any] = {"code_version": "1", **more}
+        decorated: Callable[[Callable[..., Any]], dg.AssetsDefinition] = dg.asset(
+            key=self.key(name),
+            deps=[self.key(other) for other in after],
+            group_name=group,
+            kinds=set(kinds),
+            pool=self.pool,
+            tags=self.tags,
+            **given,
+        )
+        return decorated
+
     @contextmanager
     def writing(self, paths: CollectionPaths) -> Iterator[None]:
         """Hold the build lock for one step; an error of ours becomes a failure that Dagster does not retry.
@@ -60,6 +77,11 @@ class CollectionDefs:
                 raise
             lasting = StorageUnavailable.of(error)
             raise dg.Failure(description=str(lasting), allow_retries=False) from lasting
+
+
+def latest_candidate(paths: CollectionPaths) -> str:
+    """The release that evaluations are about. Raises NoRelease as `latest`."""
+    return latest(paths, "candidate_release", made_by="candidate_release")
 
 
 def latest(paths: CollectionPaths, what: str, *, made_by: str) -> str:

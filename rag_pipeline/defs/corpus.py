@@ -19,13 +19,11 @@ GROUP = "corpus"
 
 
 def corpus_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
-    @dg.asset(
-        key=c.key("documents"),
-        group_name=GROUP,
+    @c.asset(
+        "documents",
+        group=GROUP,
         kinds={"python", "parquet"},
         code_version=str(READER_VERSION),
-        pool=c.pool,
-        tags=c.tags,
         # Remote sources time out. What a retry can't mend is raised as Failure(allow_retries=False).
         retry_policy=dg.RetryPolicy(max_retries=2, delay=10, backoff=dg.Backoff.EXPONENTIAL),
     )
@@ -50,14 +48,12 @@ def corpus_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asset
             },
         )
 
-    @dg.asset(
-        key=c.key("chunks"),
-        deps=[documents],
-        group_name=GROUP,
+    @c.asset(
+        "chunks",
+        group=GROUP,
+        after=["documents"],
         kinds={"python", "parquet"},
         code_version=str(CHUNKER_VERSION),
-        pool=c.pool,
-        tags=c.tags,
     )
     def chunks(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
         """Parent sections and child chunks with exact offsets, and why every other piece was rejected."""

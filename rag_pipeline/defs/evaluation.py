@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from rag_pipeline.defs.collection import CollectionDefs, latest
+from rag_pipeline.defs.collection import CollectionDefs, latest_candidate
 from rag_pipeline.defs.convert import check_result, table
 from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
@@ -23,20 +23,16 @@ def compare_job_name(collection: str) -> str:
 
 
 def evaluation_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
-    @dg.asset(
-        key=c.key("retrieval_quality"),
-        deps=[c.key("candidate_release")],
-        group_name=GROUP,
-        kinds={"python"},
-        pool=c.pool,
-        tags=c.tags,
-        code_version="1",
+    @c.asset(
+        "retrieval_quality",
+        group=GROUP,
+        after=["candidate_release"],
     )
     def retrieval_quality(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
         """Ranking metrics of the candidate on the collection's questions, by strategy and by tag."""
         paths = data.collection(c.name)
         with c.writing(paths):
-            release_id = latest(paths, "candidate_release", made_by="candidate_release")
+            release_id = latest_candidate(paths)
             questions = questions_for(paths, release_id, c.own)
             measured = measure_release(
                 paths, release_id, questions.eval_set, models=data.home.models, progress=reporter(context)
@@ -52,20 +48,16 @@ def evaluation_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.A
             }
         )
 
-    @dg.asset(
-        key=c.key("latency"),
-        deps=[c.key("candidate_release")],
-        group_name=GROUP,
-        kinds={"python"},
-        pool=c.pool,
-        tags=c.tags,
-        code_version="1",
+    @c.asset(
+        "latency",
+        group=GROUP,
+        after=["candidate_release"],
     )
     def latency(data: DataDirectory) -> dg.MaterializeResult:
         """Milliseconds of every stage of an answer, after warm-up, on questions that were not asked before."""
         paths = data.collection(c.name)
         with c.writing(paths):
-            release_id = latest(paths, "candidate_release", made_by="candidate_release")
+            release_id = latest_candidate(paths)
             questions = questions_for(paths, release_id, c.own)
             report = latency_of(paths, release_id, questions.eval_set, models=data.home.models, again=True)
         rows: list[Row] = [
@@ -82,20 +74,16 @@ def evaluation_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.A
             }
         )
 
-    @dg.asset(
-        key=c.key(LEADERBOARD),
-        deps=[c.key("retrieval_quality")],
-        group_name=GROUP,
-        kinds={"python"},
-        pool=c.pool,
-        tags=c.tags,
-        code_version="1",
+    @c.asset(
+        LEADERBOARD,
+        group=GROUP,
+        after=["retrieval_quality"],
     )
     def leaderboard(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
         """Every strategy of the candidate on the same questions, each against the default one."""
         paths = data.collection(c.name)
         with c.writing(paths):
-            release_id = latest(paths, "candidate_release", made_by="candidate_release")
+            release_id = latest_candidate(paths)
             release = load_release(paths, release_id)
             questions = questions_for(paths, release_id, c.own)
             measured = measure_release(
@@ -124,14 +112,14 @@ def _checks(c: CollectionDefs) -> list[dg.AssetChecksDefinition]:
     def pinned(data: DataDirectory) -> dg.AssetCheckResult:
         """The collection's pinned queries have their expected answers."""
         paths = data.collection(c.name)
-        release_id = latest(paths, "candidate_release", made_by="candidate_release")
+        release_id = latest_candidate(paths)
         return check_result(pinned_check(paths, release_id, c.own, models=data.home.models))
 
     @dg.asset_check(asset=c.key("latency"), name=LATENCY)
     def within_budget(data: DataDirectory) -> dg.AssetCheckResult:
         """Answers come within the budget at the 95th percentile; the gate refuses a release where they don't."""
         paths = data.collection(c.name)
-        release_id = latest(paths, "candidate_release", made_by="candidate_release")
+        release_id = latest_candidate(paths)
         return check_result(
             latency_check(paths, release_id, c.own, models=data.home.models), severity=dg.AssetCheckSeverity.WARN
         )

@@ -20,14 +20,12 @@ GROUP = "index"
 
 
 def index_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
-    @dg.asset(
-        key=c.key("chunk_embeddings"),
-        deps=[c.key("chunks")],
-        group_name=GROUP,
+    @c.asset(
+        "chunk_embeddings",
+        group=GROUP,
+        after=["chunks"],
         kinds={"python", "onnx", "numpy"},
         code_version=str(EMBEDDER_VERSION),
-        pool=c.pool,
-        tags=c.tags,
     )
     def chunk_embeddings(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
         """One vector a chunk: from the content-addressed cache where the text is known, else embedded and cached."""
@@ -57,14 +55,12 @@ def index_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetC
             },
         )
 
-    @dg.asset(
-        key=c.key("candidate_index"),
-        deps=[chunk_embeddings],
-        group_name=GROUP,
+    @c.asset(
+        "candidate_index",
+        group=GROUP,
+        after=["chunk_embeddings"],
         kinds={"duckdb", "parquet"},
         code_version=str(INDEX_VERSION),
-        pool=c.pool,
-        tags=c.tags,
     )
     def candidate_index(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
         """The immutable build of these chunks and vectors; the same inputs give the same key and no work."""

@@ -21,14 +21,10 @@ def regression_job_name(collection: str) -> str:
 
 
 def regression_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
-    @dg.asset(
-        key=c.key(REGRESSION),
-        deps=[c.key("published_release")],
-        group_name=GROUP,
-        kinds={"python"},
-        pool=c.pool,
-        tags=c.tags,
-        code_version="1",
+    @c.asset(
+        REGRESSION,
+        group=GROUP,
+        after=["published_release"],
     )
     def regression_history(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
         """What the release in service does tonight on the collection's questions, added to its history."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from rag_pipeline.defs.collection import CollectionDefs, latest
+from rag_pipeline.defs.collection import CollectionDefs, latest, latest_candidate
 from rag_pipeline.defs.convert import check_result, table
 from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
@@ -25,14 +25,10 @@ GROUP = "release"
 
 
 def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
-    @dg.asset(
-        key=c.key("candidate_release"),
-        deps=[c.key("candidate_index")],
-        group_name=GROUP,
-        kinds={"python"},
-        pool=c.pool,
-        tags=c.tags,
-        code_version="1",
+    @c.asset(
+        "candidate_release",
+        group=GROUP,
+        after=["candidate_index"],
     )
     def candidate_release(data: DataDirectory) -> dg.MaterializeResult:
         """The candidate build together with the strategies that would query it."""
@@ -63,13 +59,10 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
             },
         )
 
-    @dg.asset(
-        key=c.key("gate_verdict"),
-        deps=[c.key("retrieval_quality"), c.key("latency")],
-        group_name=GROUP,
-        kinds={"python"},
-        pool=c.pool,
-        tags=c.tags,
+    @c.asset(
+        "gate_verdict",
+        group=GROUP,
+        after=["retrieval_quality", "latency"],
         code_version="2",
     )
     def gate_verdict(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
@@ -77,7 +70,7 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
         paths = data.collection(c.name)
         models = data.home.models
         with c.writing(paths):
-            release_id = latest(paths, "candidate_release", made_by="candidate_release")
+            release_id = latest_candidate(paths)
             checks = candidate_checks(paths, release_id, c.own, models=models)
             judged = judge_candidate(paths, release_id, c.own, models=models, checks=checks, progress=reporter(context))
         verdict = judged.verdict
@@ -96,20 +89,17 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
             }
         )
 
-    @dg.asset(
-        key=c.key("published_release"),
-        deps=[c.key("gate_verdict")],
-        group_name=GROUP,
+    @c.asset(
+        "published_release",
+        group=GROUP,
+        after=["gate_verdict"],
         kinds={"duckdb"},
-        pool=c.pool,
-        tags=c.tags,
-        code_version="1",
     )
     def published_release(context: dg.AssetExecutionContext, data: DataDirectory) -> dg.MaterializeResult:
         """The release in service: swapped in only under its own verdict, and only if the baseline has not moved."""
         paths = data.collection(c.name)
         with c.writing(paths):
-            release_id = latest(paths, "candidate_release", made_by="candidate_release")
+            release_id = latest_candidate(paths)
             published = publish(paths, release_id)
             collected = gc(paths, keep=c.own.keep_releases)
         context.log.info(f"{c.name}: {published.previous or 'nothing'} -> {published.current}")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from rag_pipeline.defs.answers import ANSWER_QUALITY
-from rag_pipeline.defs.collection import CollectionDefs, latest
+from rag_pipeline.defs.collection import CollectionDefs, latest_candidate
 from rag_pipeline.defs.convert import check_result, table
 from rag_pipeline.defs.evaluation import LEADERBOARD
 from rag_pipeline.defs.resources import DataDirectory
@@ -23,21 +23,16 @@ LAST = {"dagster/priority": "-1"}
 
 
 def tracking_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition]:
-    key = c.key(EXPERIMENT_LOG)
-
-    @dg.asset(
-        key=key,
-        deps=[c.key("gate_verdict"), c.key(LEADERBOARD), c.key(ANSWER_QUALITY)],
-        group_name=GROUP,
+    @c.asset(
+        EXPERIMENT_LOG,
+        group=GROUP,
+        after=["gate_verdict", LEADERBOARD, ANSWER_QUALITY],
         kinds={"mlflow"},
-        pool=c.pool,
-        tags=c.tags,
-        code_version="1",
         op_tags=LAST,
         check_specs=[
             dg.AssetCheckSpec(
                 LOGGED,
-                asset=key,
+                asset=c.key(EXPERIMENT_LOG),
                 description="Every evaluation of the candidate was logged; `rag-pipeline eval log` sends it later.",
             )
         ],
@@ -47,7 +42,7 @@ def tracking_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition]:
         paths = data.collection(c.name)
         settings = c.settings.model_copy(update={"home": data.home.root})
         with c.writing(paths):
-            release_id = latest(paths, "candidate_release", made_by="candidate_release")
+            release_id = latest_candidate(paths)
         # Without the lock: a tracking server may take minutes, in which nothing else could build.
         try:
             outcomes = list(log_releases(settings, paths, [release_id]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag_pipeline.durable import write_text
+from rag_pipeline.durable import write_private
 from rag_pipeline.errors import InvalidEvalSet
 from rag_pipeline.evaluation.eval_set import Judgement, Query
 from rag_pipeline.evaluation.labels import ABOUT, JUDGEMENTS, QUERIES
@@ -78,7 +78,7 @@ def _append(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     before = file.read_text("utf-8") if file.is_file() else ""
     if before and not before.endswith("\n"):
         before += "\n"
-    write_text(file, before + json_lines(rows))
+    write_private(file, before + json_lines(rows))
 
 
 def _known_ids(file: Path) -> Iterable[str]:
@@ -108,4 +108,4 @@ def _note(file: Path, about: Mapping[str, str | bool]) -> None:
             lines.append(f"{key} = true")
         elif isinstance(value, str) and value and key not in known:
             lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
-    write_text(file, "\n".join(lines) + "\n")
+    write_private(file, "\n".join(lines) + "\n")

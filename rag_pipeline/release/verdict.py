@@ -12,9 +12,8 @@ from typing import Literal
 from rag_pipeline.checks import CheckResult
 from rag_pipeline.durable import write_json
 from rag_pipeline.errors import CorruptBuild, ReleaseRefused
-from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.clock import now
-from rag_pipeline.retrieval.release_file import read_current, read_strict_json
+from rag_pipeline.retrieval.release_file import read_strict_json
 
 FILE = "verdict.json"
 QUALITY = "quality_"
@@ -63,13 +62,6 @@ def structural_verdict(
         checks={name: check.passed for name, check in checks.items()},
         created=created or now(),
     )
-
-
-def record_structural_verdict(paths: CollectionPaths, release_id: str, checks: Mapping[str, CheckResult]) -> Verdict:
-    """Judge a release against the one in service on structural checks alone, and store the verdict with it."""
-    verdict = structural_verdict(release_id, baseline=read_current(paths), checks=checks)
-    write_verdict(paths.release(release_id), verdict)
-    return verdict
 
 
 def write_verdict(folder: Path, verdict: Verdict) -> None:

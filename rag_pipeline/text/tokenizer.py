@@ -1,6 +1,5 @@
 """Counting tokens the way the embedding model does, with the offset of every token in code points."""
 
-import bisect
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -58,19 +57,6 @@ def count_many(tokenizer: Tokenizer, texts: Sequence[str]) -> list[int]:
     if isinstance(tokenizer, ModelTokenizer):
         return tokenizer.counts(texts)
     return [tokenizer.count(text) for text in texts]
-
-
-class SpanCounter:
-    """Tokens inside `[start, end)` of one text, from a single pass over it.
-
-    A token counts where it starts; a cut inside a word can make one token more when the piece is tokenized on its own.
-    """
-
-    def __init__(self, text: str, tokenizer: Tokenizer) -> None:
-        self._starts = [start for start, _ in tokenizer.spans(text)]
-
-    def count(self, start: int, end: int) -> int:
-        return bisect.bisect_left(self._starts, end) - bisect.bisect_left(self._starts, start)
 
 
 @lru_cache(maxsize=16)

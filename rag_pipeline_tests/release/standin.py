@@ -1,7 +1,9 @@
 """Stand-in builds: a real manifest over three small files, and a verifier that compares just those."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
+from rag_pipeline.checks import CheckResult
 from rag_pipeline.errors import CorruptBuild
 from rag_pipeline.index.build_key import FORMAT_VERSION, INDEX_VERSION, build_key
 from rag_pipeline.index.manifest import Manifest, check_sizes, file_entries, file_hash, read_manifest, write_manifest
@@ -10,7 +12,8 @@ from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.create import create_release
 from rag_pipeline.release.publish import publish
 from rag_pipeline.release.structural import structural_checks
-from rag_pipeline.release.verdict import record_structural_verdict
+from rag_pipeline.release.verdict import structural_verdict, write_verdict
+from rag_pipeline.retrieval.release_file import read_current
 from rag_pipeline.schema import Release
 from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline.settings.collection import CollectionSettings
@@ -67,9 +70,15 @@ def make_release(paths: CollectionPaths, snapshot: str, *, weight: float = 0.6, 
 
 
 def judge(paths: CollectionPaths, release: Release) -> None:
-    record_structural_verdict(
+    store_structural_verdict(
         paths, release.release_id, structural_checks(paths, release.release_id, OWN, verify=verify)
     )
+
+
+def store_structural_verdict(paths: CollectionPaths, release_id: str, checks: Mapping[str, CheckResult]) -> None:
+    """By structural checks alone, against the release in service."""
+    verdict = structural_verdict(release_id, baseline=read_current(paths), checks=checks)
+    write_verdict(paths.release(release_id), verdict)
 
 
 def publish_new(paths: CollectionPaths, snapshot: str) -> Release:

@@ -17,11 +17,10 @@ from rag_pipeline.release.reproduce import reproduce
 from rag_pipeline.release.retain import gc
 from rag_pipeline.release.rollback import RolledBack, rollback
 from rag_pipeline.release.structural import structural_checks
-from rag_pipeline.release.verdict import record_structural_verdict
 from rag_pipeline.release.verify import failures, verify_release
 from rag_pipeline.schema import Release
 from rag_pipeline_tests.fakes import WordEmbedder
-from rag_pipeline_tests.release.standin import OWN, damage, settings
+from rag_pipeline_tests.release.standin import OWN, damage, settings, store_structural_verdict
 from rag_pipeline_tests.stages import build, describe, document
 
 EDITIONS = ("one", "two", "three")
@@ -72,7 +71,7 @@ def release_of(paths: CollectionPaths, edition: str) -> Release:
 
 
 def judge_and_publish(paths: CollectionPaths, release: Release) -> str:
-    record_structural_verdict(paths, release.release_id, structural_checks(paths, release.release_id, OWN))
+    store_structural_verdict(paths, release.release_id, structural_checks(paths, release.release_id, OWN))
     return publish(paths, release.release_id).current
 
 

@@ -8,7 +8,6 @@ from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.verdict import (
     Verdict,
     read_verdict,
-    record_structural_verdict,
     refusal,
     structural_verdict,
     write_verdict,
@@ -32,15 +31,6 @@ def test_structural_verdict() -> None:
 
 def test_no_check_allows_nothing() -> None:
     assert structural_verdict("r2", baseline=None, checks={}).decision == "refuse"
-
-
-def test_recorded_against_what_is_in_service(paths: CollectionPaths) -> None:
-    release, baseline = "a" * 20, "b" * 20
-    paths.release(release).mkdir(parents=True)
-    paths.current.write_text(baseline + "\n")
-    verdict = record_structural_verdict(paths, release, {"a": CheckResult(True, "")})
-    assert verdict.baseline == baseline
-    assert read_verdict(paths.release(release)) == verdict
 
 
 def test_stored_with_its_release_only(paths: CollectionPaths) -> None:
