@@ -3,55 +3,22 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fsspec
 import pytest
 
 from rag_pipeline.errors import InvalidSource, TooManyFailures
-from rag_pipeline.parquet import read_rows
 from rag_pipeline.paths import CollectionPaths
-from rag_pipeline.schema import Document, LedgerEntry, Progress
 from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline.sources.checks import ledger_reconciles, no_failed_inputs
 from rag_pipeline.sources.fingerprint import sources_fingerprint
 from rag_pipeline.sources.folder import LocalFolder
-from rag_pipeline.sources.snapshot import SnapshotInfo, take_snapshot
+from rag_pipeline.sources.snapshot import take_snapshot
+from rag_pipeline_tests.sources.corpus import Corpus, documents, ledger
 
-
-class Corpus:
-    """A folder of files and the snapshots taken of it."""
-
-    def __init__(self, tmp_path: Path) -> None:
-        self.folder = tmp_path / "docs"
-        self.folder.mkdir()
-        self.paths = CollectionPaths(tmp_path / "data")
-
-    def write(self, files: dict[str, str | bytes]) -> None:
-        for name, content in files.items():
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
-
-    def settings(self, **changed: Any) -> CollectionSettings:
-        return CollectionSettings.model_validate({"sources": [{"path": str(self.folder)}], **changed})
-
-    def snapshot(self, previous: Path | None = None, **changed: Any) -> SnapshotInfo:
-        return take_snapshot(self.settings(**changed), self.paths, previous=previous)
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Corpus:
-    return Corpus(tmp_path)
-
-
-def documents(info: SnapshotInfo) -> dict[str, Document]:
-    return {d.doc_id: d for d in read_rows(info.folder / "documents.parquet", Document)}
-
-
-def ledger(info: SnapshotInfo) -> dict[str, tuple[str, str]]:
-    entries = read_rows(info.folder / "ledger.parquet", LedgerEntry)
-    return {e.path: (e.outcome, e.rule) for e in entries if e.outcome != "notice"}
+if TYPE_CHECKING:
+    from rag_pipeline.schema import Progress
 
 
 def test_files_become_documents(corpus: Corpus) -> None:
@@ -123,27 +90,6 @@ def test_a_file_that_grows_while_reading_is_cut_off(corpus: Corpus, monkeypatch:
     assert ledger(corpus.snapshot(max_file_bytes=100))["b.md"] == ("skipped", "too_large")
 
 
-def test_nothing_is_left_of_a_run_that_stops(corpus: Corpus) -> None:
-    corpus.write({"a.ipynb": "{", "b.ipynb": "{", "c.md": "x"})
-    with pytest.raises(TooManyFailures):
-        corpus.snapshot()
-    assert list(corpus.paths.snapshot("x").parent.iterdir()) == []
-
-
-def test_touching_a_file_changes_nothing(corpus: Corpus) -> None:
-    corpus.write({"a.md": "# A"})
-    first = corpus.snapshot()
-    made = (first.folder / "documents.parquet").stat().st_mtime_ns
-    os.utime(corpus.folder / "a.md", (1, 1))
-    second = corpus.snapshot(previous=first.folder)
-    assert second.key == first.key
-    assert (second.added, second.changed, second.moved, second.deleted) == ((), (), (), ())
-    assert (first.folder / "documents.parquet").stat().st_mtime_ns == made
-    assert len(list(first.folder.parent.iterdir())) == 1
-    corpus.write({".DS_Store": "x", ".git/HEAD": "x"})
-    assert corpus.snapshot().key == first.key
-
-
 def test_the_data_directory_inside_a_source_is_not_read(tmp_path: Path) -> None:
     """Its manifests are JSON: each build would have become documents of the next."""
     (tmp_path / "a.md").write_text("# A")
@@ -159,89 +105,12 @@ def test_the_data_directory_inside_a_source_is_not_read(tmp_path: Path) -> None:
     assert sources_fingerprint(collection) != sign
 
 
-def test_a_moved_file_is_one_document_at_its_new_path(corpus: Corpus) -> None:
-    corpus.write({"a.md": "# A\nwords"})
-    first = corpus.snapshot()
-    (corpus.folder / "sub").mkdir()
-    (corpus.folder / "a.md").rename(corpus.folder / "sub" / "a.md")
-    second = corpus.snapshot(previous=first.folder)
-    assert sorted(documents(second)) == ["sub/a.md"]
-    assert (second.moved, second.added, second.deleted) == ((("a.md", "sub/a.md"),), (), ())
-    assert documents(second)["sub/a.md"].content_hash == documents(first)["a.md"].content_hash
-
-
-def test_renaming_again_and_again_leaves_one_document(corpus: Corpus) -> None:
-    corpus.write({"page-0.md": "# A"})
-    folder: Path | None = None
-    for i in range(5):
-        info = corpus.snapshot(previous=folder)
-        assert list(documents(info)) == [f"page-{i}.md"]
-        folder = info.folder
-        (corpus.folder / f"page-{i}.md").rename(corpus.folder / f"page-{i + 1}.md")
-
-
-def test_changed_and_deleted(corpus: Corpus) -> None:
-    corpus.write({"a.md": "# A", "b.md": "# B", "c.md": "---\nversion: 1\n---\nx"})
-    first = corpus.snapshot()
-    corpus.write({"a.md": "# A2", "_defaults.toml": 'author = "Ada"'})
-    (corpus.folder / "b.md").unlink()
-    second = corpus.snapshot(previous=first.folder)
-    assert (second.changed, second.deleted) == (("a.md", "c.md"), ("b.md",))
-    assert second.key != first.key
-
-
-def test_an_access_list_alone_makes_another_snapshot(corpus: Corpus) -> None:
-    corpus.write({"a.md": "# A"})
-    first = corpus.snapshot()
-    corpus.write({"_defaults.toml": "access = []"})
-    second = corpus.snapshot()
-    assert first.key != second.key
-    assert (documents(first)["a.md"].access, documents(second)["a.md"].access) == (None, ())
-
-
 def test_documents_below_broken_defaults_admit_nobody(corpus: Corpus) -> None:
     corpus.write({"hr/_defaults.toml": 'acess = ["group:hr"]', "hr/pay.md": "# Pay", "open.md": "# Open"})
     info = corpus.snapshot()
     assert {i: d.access for i, d in documents(info).items()} == {"hr/pay.md": (), "open.md": None}
     assert ledger(info)["hr/_defaults.toml"] == ("failed", "defaults")
     assert info.rules["notice:metadata"] == 1
-
-
-def test_exact_duplicates_share_the_first_by_path(corpus: Corpus) -> None:
-    corpus.write({f"f{i}/page.md": "# Same\nwords" for i in range(10)})
-    info = corpus.snapshot()
-    found = documents(info)
-    assert [i for i, d in found.items() if d.canonical_id is None] == ["f0/page.md"]
-    assert {d.canonical_id for i, d in found.items() if i != "f0/page.md"} == {"f0/page.md"}
-    assert info.counts == {"filtered": 9, "indexed": 1}
-    assert ledger(info)["f3/page.md"] == ("filtered", "duplicate")
-    assert ledger_reconciles(info.folder).passed
-    kept = corpus.snapshot(duplicates="keep")
-    assert {d.canonical_id for d in documents(kept).values()} == {None}
-    assert kept.key != info.key
-
-
-def test_a_copy_under_another_access_list_is_no_duplicate(corpus: Corpus) -> None:
-    """Collapsed, the restricted copy would stand for the public one, or the other way round."""
-    corpus.write({"a/page.md": "# Same", "b/page.md": "# Same", "b/_defaults.toml": 'access = ["group:b"]'})
-    assert {d.canonical_id for d in documents(corpus.snapshot()).values()} == {None}
-
-
-def test_a_shared_paragraph_keeps_both_documents(corpus: Corpus) -> None:
-    corpus.write({"a.md": "# A\n\nthe same paragraph", "b.md": "# B\n\nthe same paragraph"})
-    info = corpus.snapshot()
-    assert {i: (d.title, d.canonical_id) for i, d in documents(info).items()} == {
-        "a.md": ("A", None),
-        "b.md": ("B", None),
-    }
-
-
-def test_near_duplicates_are_reported_only(corpus: Corpus) -> None:
-    page = " ".join(f"word{i}" for i in range(150))
-    corpus.write({f"v{i}.md": f"{page} revised 2024-01-0{i}" for i in range(1, 9)})
-    info = corpus.snapshot()
-    assert info.rules["notice:near_duplicate"] == 7
-    assert {d.canonical_id for d in documents(info).values()} == {None}
 
 
 def test_empty_sources(corpus: Corpus) -> None:
@@ -358,17 +227,3 @@ def test_reconciling_notices_a_lost_document(corpus: Corpus) -> None:
     check = ledger_reconciles(info.folder)
     assert not check.passed
     assert "no document: b.md" in check.message
-
-
-def test_the_fingerprint_follows_names_sizes_and_times(corpus: Corpus) -> None:
-    corpus.write({"a.md": "# A"})
-    first = sources_fingerprint(corpus.settings())
-    assert sources_fingerprint(corpus.settings()) == first
-    os.utime(corpus.folder / "a.md", (1, 1))
-    touched = sources_fingerprint(corpus.settings())
-    corpus.write({"b.md": "x"})
-    (corpus.folder / os.fsdecode(b"\xe9.md")).write_text("x")
-    added = sources_fingerprint(corpus.settings())
-    assert len({first, touched, added}) == 3
-    corpus.write({".hidden": "x"})
-    assert sources_fingerprint(corpus.settings()) == added
