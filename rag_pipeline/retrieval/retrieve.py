@@ -1,7 +1,6 @@
 """`retrieve`: one question to the release in service, and its answer with everything needed to explain it.
 
-The stages are in `search`; this file chooses the release, the strategy or the preset, and the scope, and puts the
-result together. It is the one file of this package that knows the formatter behind it.
+The steps are in `steps`; this file chooses the release and makes the result of what they handed on.
 """
 
 import os
@@ -10,24 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rag_pipeline.context.present import present
 from rag_pipeline.errors import NoRelease
 from rag_pipeline.paths import CollectionPaths, Home
 from rag_pipeline.retrieval.clock import Clock
-from rag_pipeline.retrieval.contexts import chosen_context
-from rag_pipeline.retrieval.explain import stage_ranks
-from rag_pipeline.retrieval.hits import make_hits
-from rag_pipeline.retrieval.query import normalise
-from rag_pipeline.retrieval.query_vector import query_model
-from rag_pipeline.retrieval.read_filters import asked_for
 from rag_pipeline.retrieval.reader import OpenRelease, collections, existing_collection, open_current
 from rag_pipeline.retrieval.relevance import UNCALIBRATED
-from rag_pipeline.retrieval.scope import Mask, scope
-from rag_pipeline.retrieval.search import search
-from rag_pipeline.retrieval.strategy import chosen_strategy
-from rag_pipeline.schema import Hit, Principal, RetrievalResult
+from rag_pipeline.retrieval.steps import Steps, take_steps
+from rag_pipeline.schema import Principal, RetrievalResult
 from rag_pipeline.settings.load import load_settings
-from rag_pipeline.settings.strategy import ContextSettings, StrategySettings
+from rag_pipeline.settings.strategy import ContextSettings
 
 
 def retrieve(
@@ -75,116 +65,63 @@ def retrieve_from(
     filters: Mapping[str, Any] | None = None,
     principal: Principal | None = None,
     explain: bool = False,
+    present_as: ContextSettings | None = None,
     **overrides: Any,
 ) -> RetrievalResult:
-    """The same on a release that is open already, in service or not: an evaluation asks the candidate this way."""
+    """The same on a release that is open already, in service or not: an evaluation asks the candidate this way.
+
+    `present_as` makes a formatted context where no preset is named.
+    """
     clock = Clock()
-    preset: ContextSettings | None = None
-    if context is None:
-        name, settings = chosen_strategy(opened.release, strategy, overrides)
-    else:
-        chosen = chosen_context(opened.release, context, strategy=strategy, overrides=overrides)
-        name, settings, preset = chosen.strategy_name, chosen.strategy, chosen.context
-    asked = normalise(query)
-    clock.lap("query")
-    wanted = asked_for(
-        asked.text,
-        given=filters or {},
-        index=opened.index,
+    steps = take_steps(
+        opened,
+        query,
+        models=models,
+        strategy=strategy,
+        context=context,
+        filters=filters,
         principal=principal,
-        strategy=settings,
-        folder=Home(models.parent).transform_replies,
+        overrides=overrides,
+        present_as=present_as,
+        explain=explain,
+        clock=clock,
     )
-    if settings.read_filters != "none":
-        clock.lap("filter")
-    mask = scope(opened.index, filters=wanted.filters, principal=principal)
-    clock.lap("scope")
+    uncalibrated = steps.found is None and opened.release.calibration is None
+    markers = (*steps.markers, UNCALIBRATED) if uncalibrated else steps.markers
     result = RetrievalResult(
-        query=asked.text,
+        query=steps.query,
         collection=opened.release.collection,
-        strategy=name,
+        strategy=steps.strategy_name,
         release_id=opened.release.release_id,
         build_key=opened.release.build_key,
-        hits=(),
-        timings_ms={},
-        candidates={},
-        markers=(*asked.markers, *wanted.markers),
-        read_filters=wanted.read,
+        hits=steps.hits,
+        timings_ms=clock.finish(),
+        candidates=steps.found.counts if steps.found else {},
+        markers=tuple(dict.fromkeys(markers)),
+        empty_reason=_reason(steps, opened),
+        cached=steps.found.cached if steps.found else {},
+        read_filters=steps.wanted.read,
+        context=context,
     )
-    result = _searched(
-        result, opened, text=wanted.text, mask=mask, settings=settings, models=models, explain=explain, clock=clock
-    )
-    if context is not None and preset is not None:
-        result = _presented(result, context, preset, opened, mask=mask, models=models, clock=clock)
-    return replace(result, markers=tuple(dict.fromkeys(result.markers)), timings_ms=clock.finish())
-
-
-def _searched(
-    result: RetrievalResult,
-    opened: OpenRelease,
-    *,
-    text: str,
-    mask: Mask,
-    settings: StrategySettings,
-    models: Path,
-    explain: bool,
-    clock: Clock,
-) -> RetrievalResult:
-    """The result with its hits, or with the reason why there are none."""
-    index = opened.index
-    if not index.chunks or (mask is not None and not mask.any()):
-        reason = "filter_empty" if index.chunks else "empty_index"
-        more = (UNCALIBRATED,) if opened.release.calibration is None else ()
-        return replace(result, markers=(*result.markers, *more), empty_reason=reason)
-    found = search(opened, text, mask=mask, strategy=settings, models=models, clock=clock)
-    ranks = stage_ranks(found.candidates, found.ranking) if explain else None
-    hits = make_hits(index, found.ranking, found.candidates, ranks=ranks)
-    clock.lap("fetch")
+    made = steps.presented
+    if made is None:
+        return result
     return replace(
         result,
-        hits=hits,
-        candidates=found.counts,
-        markers=(*result.markers, *found.markers),
-        cached=found.cached,
-        empty_reason=_reason(hits, found.counts),
-    )
-
-
-def _reason(hits: tuple[Hit, ...], counts: Mapping[str, int]) -> str | None:
-    if hits:
-        return None
-    return "below_min_relevance" if counts.get("below_min_relevance") else "no_match"
-
-
-def _presented(
-    result: RetrievalResult,
-    name: str,
-    preset: ContextSettings,
-    opened: OpenRelease,
-    *,
-    mask: Mask,
-    models: Path,
-    clock: Clock,
-) -> RetrievalResult:
-    made = present(
-        result.query,
-        result.hits,
-        index=opened.index,
-        mask=mask,
-        settings=preset,
-        own_tokenizer=lambda: query_model(models, str(opened.release.embedder["fingerprint"])).tokenizer,
-    )
-    clock.lap("format")
-    return replace(
-        result,
-        context=name,
         formatted_context=made.text,
         total_tokens=made.tokens,
         citations=made.citations,
         sources=made.sources,
         passages=made.shown,
-        markers=(*result.markers, *made.markers),
     )
+
+
+def _reason(steps: Steps, opened: OpenRelease) -> str | None:
+    if steps.hits:
+        return None
+    if steps.found is None:
+        return "filter_empty" if opened.index.chunks else "empty_index"
+    return "below_min_relevance" if steps.found.counts.get("below_min_relevance") else "no_match"
 
 
 def _where(collection: str | None, home: Path | None) -> tuple[CollectionPaths, Home]:

@@ -4,12 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rag_pipeline.context.present import present
 from rag_pipeline.paths import CollectionPaths
-from rag_pipeline.retrieval.query_vector import query_model
 from rag_pipeline.retrieval.reader import OpenRelease, open_current
 from rag_pipeline.retrieval.retrieve import retrieve_from
-from rag_pipeline.retrieval.scope import scope
 from rag_pipeline.schema import Principal, RetrievalResult
 from rag_pipeline.serving.models import RetrieveRequest
 from rag_pipeline.settings.strategy import ContextSettings
@@ -38,13 +35,12 @@ def ask(
         filters=request.filters or None,
         principal=principal,
         explain=request.explain,
+        present_as=_plain(request) if request.return_formatted and request.context is None else None,
         **_overrides(request),
     )
     if not request.return_formatted:
         return replace(result, formatted_context=None, total_tokens=None, citations=(), passages=())
-    if request.context is not None:
-        return result
-    return _presented(request, result, opened, models=models, principal=principal)
+    return result
 
 
 def _overrides(request: RetrieveRequest) -> dict[str, Any]:
@@ -57,30 +53,6 @@ def _overrides(request: RetrieveRequest) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _presented(
-    request: RetrieveRequest,
-    result: RetrievalResult,
-    opened: OpenRelease,
-    *,
-    models: Path,
-    principal: Principal | None,
-) -> RetrievalResult:
+def _plain(request: RetrieveRequest) -> ContextSettings:
     given = {"max_tokens": request.max_tokens, "form": request.format}
-    settings = ContextSettings.model_validate({name: value for name, value in given.items() if value is not None})
-    made = present(
-        result.query,
-        result.hits,
-        index=opened.index,
-        mask=scope(opened.index, filters=request.filters or None, principal=principal),
-        settings=settings,
-        own_tokenizer=lambda: query_model(models, str(opened.release.embedder["fingerprint"])).tokenizer,
-    )
-    return replace(
-        result,
-        formatted_context=made.text,
-        total_tokens=made.tokens,
-        citations=made.citations,
-        sources=made.sources,
-        passages=made.shown,
-        markers=tuple(dict.fromkeys((*result.markers, *made.markers))),
-    )
+    return ContextSettings.model_validate({name: value for name, value in given.items() if value is not None})

@@ -1,7 +1,4 @@
-"""One call of `retrieve` with what every stage handed on.
-
-The stages are retrieval's own; only their order of calls is repeated here, and a test holds the two together.
-"""
+"""What one call of `retrieve` handed on from step to step, and what a diagnosis reads from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,21 +8,13 @@ from typing import Any
 import numpy as np
 
 from rag_pipeline.context.passage import Presented
-from rag_pipeline.context.present import present
 from rag_pipeline.evaluation.debug.values import Asked
-from rag_pipeline.paths import Home
-from rag_pipeline.retrieval.clock import Clock
 from rag_pipeline.retrieval.collapse import collapse
-from rag_pipeline.retrieval.contexts import chosen_context
-from rag_pipeline.retrieval.hits import make_hits
-from rag_pipeline.retrieval.query import normalise
-from rag_pipeline.retrieval.query_vector import query_model
 from rag_pipeline.retrieval.rank import Rows, ordered
-from rag_pipeline.retrieval.read_filters import asked_for
 from rag_pipeline.retrieval.reader import OpenRelease
-from rag_pipeline.retrieval.scope import Mask, scope
-from rag_pipeline.retrieval.search import Found, search
-from rag_pipeline.retrieval.strategy import chosen_strategy
+from rag_pipeline.retrieval.scope import Mask
+from rag_pipeline.retrieval.search import Found
+from rag_pipeline.retrieval.steps import Steps, take_steps
 from rag_pipeline.schema import Hit
 from rag_pipeline.settings.strategy import ContextSettings, StrategySettings
 
@@ -34,22 +23,56 @@ from rag_pipeline.settings.strategy import ContextSettings, StrategySettings
 class Trace:
     opened: OpenRelease
     asked: Asked
-    query: str
-    """As it was searched for: without the limits that were read from it."""
-    filters: Mapping[str, Any]
-    """Those that were given, and those read from the question."""
-    read: Mapping[str, Any]
-    """The filters that the strategy read from the question."""
-    strategy_name: str
-    strategy: StrategySettings
-    preset: ContextSettings | None
-    mask: Mask
-    found: Found | None
-    """None where the scope holds no chunk."""
-    hits: tuple[Hit, ...]
-    passages: tuple[Presented, ...] | None
-    """What the formatted context shows; None without a preset."""
-    markers: tuple[str, ...]
+    steps: Steps
+
+    @property
+    def query(self) -> str:
+        """As it was searched for: without the limits that were read from it."""
+        return self.steps.wanted.text
+
+    @property
+    def filters(self) -> Mapping[str, Any]:
+        """Those that were given, and those read from the question."""
+        return self.steps.wanted.filters
+
+    @property
+    def read(self) -> Mapping[str, Any]:
+        """The filters that the strategy read from the question."""
+        return self.steps.wanted.read
+
+    @property
+    def strategy_name(self) -> str:
+        return self.steps.strategy_name
+
+    @property
+    def strategy(self) -> StrategySettings:
+        return self.steps.strategy
+
+    @property
+    def preset(self) -> ContextSettings | None:
+        return self.steps.preset
+
+    @property
+    def mask(self) -> Mask:
+        return self.steps.mask
+
+    @property
+    def found(self) -> Found | None:
+        """None where the scope holds no chunk."""
+        return self.steps.found
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        return self.steps.hits
+
+    @property
+    def passages(self) -> tuple[Presented, ...] | None:
+        """What the formatted context shows; None without a preset."""
+        return self.steps.presented.passages if self.steps.presented is not None else None
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.steps.markers))
 
     @property
     def in_scope(self) -> int:
@@ -79,57 +102,17 @@ class Trace:
 
 def trace(opened: OpenRelease, asked: Asked, *, models: Path) -> Trace:
     """Raises as `retrieve_from` does."""
-    preset: ContextSettings | None = None
-    if asked.context is None:
-        name, strategy = chosen_strategy(opened.release, asked.strategy, asked.overrides)
-    else:
-        chosen = chosen_context(opened.release, asked.context, strategy=asked.strategy, overrides=asked.overrides)
-        name, strategy, preset = chosen.strategy_name, chosen.strategy, chosen.context
-    index = opened.index
-    query = normalise(asked.question)
-    wanted = asked_for(
-        query.text,
-        given=asked.filters,
-        index=index,
+    steps = take_steps(
+        opened,
+        asked.question,
+        models=models,
+        strategy=asked.strategy,
+        context=asked.context,
+        filters=asked.filters,
         principal=asked.principal,
-        strategy=strategy,
-        folder=Home(models.parent).transform_replies,
+        overrides=asked.overrides,
     )
-    mask = scope(index, filters=wanted.filters, principal=asked.principal)
-    markers = (*query.markers, *wanted.markers)
-    found: Found | None = None
-    hits: tuple[Hit, ...] = ()
-    if index.chunks and (mask is None or mask.any()):
-        found = search(opened, wanted.text, mask=mask, strategy=strategy, models=models, clock=Clock())
-        hits = make_hits(index, found.ranking, found.candidates)
-        markers += found.markers
-    passages: tuple[Presented, ...] | None = None
-    if preset is not None:
-        fingerprint = str(opened.release.embedder["fingerprint"])
-        made = present(
-            query.text,
-            hits,
-            index=index,
-            mask=mask,
-            settings=preset,
-            own_tokenizer=lambda: query_model(models, fingerprint).tokenizer,
-        )
-        passages, markers = made.passages, (*markers, *made.markers)
-    return Trace(
-        opened=opened,
-        asked=asked,
-        query=wanted.text,
-        filters=wanted.filters or {},
-        read=wanted.read,
-        strategy_name=name,
-        strategy=strategy,
-        preset=preset,
-        mask=mask,
-        found=found,
-        hits=hits,
-        passages=passages,
-        markers=tuple(dict.fromkeys(markers)),
-    )
+    return Trace(opened, asked, steps)
 
 
 def rows_in(mask: Mask, rows: Rows) -> Rows:
