@@ -32,7 +32,7 @@ class Effect:
     difference: float
     low: float
     high: float
-    """Two-sided interval at 1 - 2 alpha (90 % by default): each end is a one-sided limit at 1 - alpha."""
+    """Two-sided interval at 1 - 2 level (level: alpha, 0.04 by default): each end is a one-sided limit."""
     p_worse: float
     """One-sided: how often chance alone would lose this much."""
     p_better: float
@@ -75,8 +75,13 @@ class Comparison:
         return self.compared / self.answerable if self.answerable else 1.0
 
 
-def compare(baseline: Sequence[QueryRun], candidate: Sequence[QueryRun], *, settings: GateSettings) -> Comparison:
-    """Compare on `settings.metric`; a question that is missing in either run is left out and listed, never a zero."""
+def compare(
+    baseline: Sequence[QueryRun], candidate: Sequence[QueryRun], *, settings: GateSettings, level: float | None = None
+) -> Comparison:
+    """Compare on `settings.metric`; a question that is missing in either run is left out and listed, never a zero.
+
+    `level` is that of the intervals' ends, `settings.alpha` unless given.
+    """
     metric = settings.metric
     before = {q.query_id: q for q in baseline if metric in q.metrics}
     after = {q.query_id: q for q in candidate if metric in q.metrics}
@@ -87,7 +92,7 @@ def compare(baseline: Sequence[QueryRun], candidate: Sequence[QueryRun], *, sett
     def effect_of(ids: Sequence[str]) -> Effect:
         pairs = [(before[q].metrics[metric], after[q].metrics[metric]) for q in ids]
         old, new = np.array(pairs, np.float64).reshape(-1, 2).T
-        return assess(old, new, settings=settings)
+        return assess(old, new, settings=settings, level=level)
 
     by_tag = {tag: effect_of([q for q in both if tag in after[q].tags]) for tag in tags}
     worse = [
@@ -123,8 +128,12 @@ def overall_effect(baseline: Sequence[QueryRun], candidate: Sequence[QueryRun], 
     return assess(old, new, settings=settings)
 
 
-def assess(baseline: np.ndarray, candidate: np.ndarray, *, settings: GateSettings) -> Effect:
+def assess(
+    baseline: np.ndarray, candidate: np.ndarray, *, settings: GateSettings, level: float | None = None
+) -> Effect:
     """Statistics of paired scores (n,) each; the finding uses the margin, alpha, and seed of `settings`.
+
+    `level` is that of the interval's ends, alpha unless given.
 
     The interval is the wider of the bootstrap's and the normal one around a spread that is never 0, so that three
     questions that came out equal don't prove anything.
@@ -135,9 +144,10 @@ def assess(baseline: np.ndarray, candidate: np.ndarray, *, settings: GateSetting
     if not n:
         return Effect(0, 0, 0.0, 0.0, 0.0, -1.0, 1.0, 1.0, 1.0, 1.0, needed(sd, settings), "insufficient evidence")
     mean = float(differences.mean())
-    half_width = NormalDist().inv_cdf(1 - settings.alpha) * sd / n**0.5
+    level = level or settings.alpha
+    half_width = NormalDist().inv_cdf(1 - level) * sd / n**0.5
     low, high = bootstrap_interval(
-        differences, confidence=1 - 2 * settings.alpha, resamples=settings.resamples, seed=settings.seed
+        differences, confidence=1 - 2 * level, resamples=settings.resamples, seed=settings.seed
     )
     low, high = min(low, mean - half_width), max(high, mean + half_width)
     p_worse = sign_flip_test(differences, alternative="less", permutations=settings.resamples, seed=settings.seed)

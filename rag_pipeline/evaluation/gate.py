@@ -9,7 +9,7 @@ others. On one primary metric, for every strategy that is served and every refer
     not worse, better       the interval excludes a loss of the margin, or the gain is significant
     insufficient evidence   anything else: published under the lenient policy, refused under the strict one
 
-Holm, because two strategies against two references are four chances to refuse an equal release by accident.
+What the changes mean statistically is `ruling.py`'s.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,16 +17,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rag_pipeline.errors import InvalidEvalSet
-from rag_pipeline.evaluation.comparison import Comparison, Effect, compare, exceeds_margin
+from rag_pipeline.evaluation.comparison import Comparison, Effect, compare
 from rag_pipeline.evaluation.experiment import Experiment
 from rag_pipeline.evaluation.metrics.registry import NAMES
+from rag_pipeline.evaluation.ruling import Reference, Ruling, interval_level, name_of, rule
 from rag_pipeline.evaluation.split import Half
-from rag_pipeline.evaluation.statistics.holm import holm
 from rag_pipeline.evaluation.summary import summarise
 from rag_pipeline.settings.base import pick
 from rag_pipeline.settings.gate import GateSettings
 
-Reference = Literal["in service", "champion"]
 Outcome = Literal["first release", "better", "not worse", "insufficient evidence", "refused"]
 
 
@@ -76,7 +75,7 @@ def judge_release(
         pick(dict.fromkeys(NAMES), name, "metric")
     references = _references(candidate, baseline, champion)
     comparisons = tuple(
-        (name, reference, strategy, compare(reference.runs[strategy], candidate.runs[strategy], settings=settings))
+        (name, reference, strategy, _compare(reference, candidate, strategy, name, settings))
         for name, reference in references
         for strategy in candidate.runs
         if strategy in reference.runs
@@ -120,36 +119,15 @@ def judge_release(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
-    losses: tuple[str, ...]
-    """Why to refuse; empty where nothing was lost for sure."""
-    evidence: Literal["better", "not worse", "insufficient evidence"]
-    p_adjusted: Mapping[tuple[Reference, str], float]
-
-
-def rule(effects: Mapping[tuple[Reference, str], Effect], *, settings: GateSettings) -> Ruling:
-    """The statistical part of the verdict, by (reference, strategy)."""
-    adjusted = holm({key: effect.p_worse for key, effect in effects.items()})
-    losses = []
-    for (reference, strategy), effect in effects.items():
-        p = adjusted[reference, strategy]
-        why = []
-        if exceeds_margin(effect.difference, effect.n, settings=settings):
-            why.append(f"more than the margin of {settings.margin:g}")
-        if p <= settings.alpha:
-            why.append(f"not by chance (p = {p:.3g})")
-        if why:
-            losses.append(
-                f"{strategy} lost {-effect.difference:.3f} {settings.metric} against the {_name(reference)} "
-                f"({effect.baseline:.3f} -> {effect.candidate:.3f} on {effect.n} questions), {' and '.join(why)}"
-            )
-    sure = [e.low > -settings.margin or e.p_better <= settings.alpha for e in effects.values()]
-    gained = any(e.p_better <= settings.alpha for e in effects.values())
-    evidence: Literal["better", "not worse", "insufficient evidence"] = "insufficient evidence"
-    if sure and all(sure):
-        evidence = "better" if gained else "not worse"
-    return Ruling(tuple(losses), evidence, adjusted)
+def _compare(
+    reference: Experiment, candidate: Experiment, strategy: str, name: Reference, settings: GateSettings
+) -> Comparison:
+    return compare(
+        reference.runs[strategy],
+        candidate.runs[strategy],
+        settings=settings,
+        level=interval_level(name, settings),
+    )
 
 
 def _references(
@@ -165,8 +143,8 @@ def _references(
     for name, other in found:
         if (other.eval_set_hash, other.half) != (candidate.eval_set_hash, candidate.half):
             raise InvalidEvalSet(
-                f"{candidate.release_id} was evaluated on {_asked(candidate)}, the {_name(name)} {other.release_id} on "
-                f"{_asked(other)}; evaluate both on the same questions"
+                f"{candidate.release_id} was evaluated on {_asked(candidate)}, the {name_of(name)} {other.release_id} "
+                f"on {_asked(other)}; evaluate both on the same questions"
             )
     return found
 
@@ -241,10 +219,6 @@ def _reason(
             + f"; for a firm answer, bring the eval set to about {weakest.needed} questions"
         )
     return f"{outcome} on {weakest.n} questions: {found}; the margin is {settings.margin:g}"
-
-
-def _name(reference: str) -> str:
-    return "release in service" if reference == "in service" else reference
 
 
 def _asked(experiment: Experiment) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag_pipeline.evaluation.comparison import Effect, assess
-from rag_pipeline.evaluation.gate import Reference, rule
+from rag_pipeline.evaluation.ruling import Reference, interval_level, rule
 from rag_pipeline.settings.gate import GateSettings
 
 RANKS = (0.45, 0.15, 0.09, 0.06, 0.04, 0.03, 0.02, 0.02, 0.015, 0.015)
@@ -124,7 +124,9 @@ def _walk(
             ("in service", "s"): assess(in_service, candidate, settings=settings)
         }
         if champion and published:
-            effects["champion", "s"] = assess(first, candidate, settings=settings)
+            effects["champion", "s"] = assess(
+                first, candidate, settings=settings, level=interval_level("champion", settings)
+            )
         ruling = rule(effects, settings=settings)
         undecided = ruling.evidence == "insufficient evidence" and settings.policy == "strict"
         if not ruling.losses and not undecided:
