@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 from benchmarks.synthetic import DIMENSION, EMBEDDER, Corpus, texts
 from rag_pipeline.index.build import build_index
 from rag_pipeline.index.open import Index, open_build
-from rag_pipeline.retrieval.candidates import union_candidates
-from rag_pipeline.retrieval.collapse import collapse
+from rag_pipeline.retrieval.clock import Clock
 from rag_pipeline.retrieval.dense import nearest
-from rag_pipeline.retrieval.evidence import add_evidence
 from rag_pipeline.retrieval.hits import make_hits
 from rag_pipeline.retrieval.lexical import bm25
-from rag_pipeline.retrieval.rank import comparable, ordered
-from rag_pipeline.retrieval.ranking import Ranking
-from rag_pipeline.retrieval.searches import Search
+from rag_pipeline.retrieval.reader import OpenRelease
+from rag_pipeline.retrieval.search import search_for
+from rag_pipeline.retrieval.searches import Search, Searches
+from rag_pipeline.schema import Release
 from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline.settings.strategy import StrategySettings
 
@@ -67,22 +66,23 @@ class Ours:
     def __init__(self, corpus: Corpus, folder: Path) -> None:
         self.index: Index = open_build(folder / "builds" / (folder / "key").read_text())
         self.strategy = StrategySettings(candidates=50, top_k=LIMIT)
+        release = Release("r", "synthetic", self.index.manifest.build_key, EMBEDDER, {}, "hybrid", "")
+        self.opened = OpenRelease(release, self.index)
         self.settings = f"hybrid, {self.strategy.candidates} candidates a leg, evidence, texts fetched"
 
     def hybrid(self, vector: NDArray[np.float32], text: str) -> Sequence[int]:
         """What `retrieve` does after the query is embedded, up to the hits with their texts."""
-        index = self.index
-        found = union_candidates(
-            index, (Search(text, vector, lexical=True, weight=1.0),), mask=None, strategy=self.strategy
+        found = search_for(
+            Searches((Search(text, vector, lexical=True, weight=1.0),), (), {}, {}),
+            text,
+            opened=self.opened,
+            mask=None,
+            strategy=self.strategy,
+            models=Path(),
+            clock=Clock(),
         )
-        scores = comparable(
-            add_evidence(found.scores["fused"], index.layout.document[found.rows], share=self.strategy.evidence)
-        )
-        order = ordered(scores, found.rows)
-        rows = collapse(found.rows[order], index.layout, limit=LIMIT)
-        at = np.searchsorted(found.rows, np.array(rows, np.int64))
-        ranking = Ranking(tuple(rows), tuple(scores[at].tolist()), counts={})
-        return [row for row, _ in zip(rows, make_hits(index, ranking, found), strict=True)]
+        hits = make_hits(self.index, found.ranking, found.candidates)
+        return [row for row, _ in zip(found.ranking.rows, hits, strict=True)]
 
     def dense(self, vector: NDArray[np.float32]) -> Sequence[int]:
         chosen = self.strategy

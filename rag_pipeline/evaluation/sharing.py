@@ -18,7 +18,7 @@ from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.dense import nearest
 from rag_pipeline.retrieval.legs import Legs
 from rag_pipeline.retrieval.lexical import bm25
-from rag_pipeline.retrieval.rank import Rows, Scores
+from rag_pipeline.retrieval.rank import Rows
 from rag_pipeline.retrieval.reader import OpenRelease
 from rag_pipeline.retrieval.scope import Mask
 from rag_pipeline.schema import RetrievalResult
@@ -26,7 +26,7 @@ from rag_pipeline.schema import RetrievalResult
 KEPT = 64
 """Candidates of one leg that are kept: more than the strategies of one question ask for."""
 KEPT_BYTES = 256 * 2**20
-"""Of one leg: BM25 scores and masks are as long as the index, so that a number of them alone is no bound."""
+"""Of one leg: masks are as long as the index, so that a number of them alone is no bound."""
 T = TypeVar("T")
 
 
@@ -38,7 +38,7 @@ class Sharing:
         self._saved: dict[str, float] = {}
         self._vector_ms: list[float] = []
         self._nearest: _Kept[tuple[Rows, tuple[str, ...]]] = _Kept(KEPT, KEPT_BYTES)
-        self._bm25: _Kept[tuple[Rows, Scores, tuple[str, ...]]] = _Kept(KEPT, KEPT_BYTES)
+        self._bm25: _Kept[tuple[Rows, tuple[str, ...]]] = _Kept(KEPT, KEPT_BYTES)
         legs = Legs(nearest=self._shared_nearest, bm25=self._shared_bm25)
         self.opened = OpenRelease(opened.release, opened.index, legs)
 
@@ -70,9 +70,7 @@ class Sharing:
         self._charge("vector", saved)
         return found
 
-    def _shared_bm25(
-        self, index: Index, text: str, *, mask: Mask, **options: Any
-    ) -> tuple[Rows, Scores, tuple[str, ...]]:
+    def _shared_bm25(self, index: Index, text: str, *, mask: Mask, **options: Any) -> tuple[Rows, tuple[str, ...]]:
         key = (text, _bytes(mask), tuple(sorted(options.items())))
         found, saved = self._bm25.get(key, lambda: bm25(index, text, mask=mask, **options))
         self._charge("bm25", saved)

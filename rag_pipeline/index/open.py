@@ -8,6 +8,7 @@ extensions by the first HNSW query. Which chunks a caller may see is decided els
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import duckdb
@@ -19,6 +20,7 @@ from rag_pipeline.index.dense import open_array
 from rag_pipeline.index.document_vectors import DocumentVectors
 from rag_pipeline.index.duckdb_settings import connect_reader, reader_cursor
 from rag_pipeline.index.files import DATABASE, LAYOUT, LAYOUT_COLUMNS, VECTORS
+from rag_pipeline.index.groups import Groups, group_rows
 from rag_pipeline.index.lists import open_lists
 from rag_pipeline.index.manifest import Manifest, check_sizes, read_manifest
 from rag_pipeline.index.postings import Postings, open_postings
@@ -108,6 +110,19 @@ class Index:
     def has_lists(self) -> bool:
         return self.vectors.lists is not None
 
+    def document_spans(self, documents: NDArray[np.integer]) -> NDArray[np.int64]:
+        """(documents, 2): the half-open range of each one's rows, which follow each other."""
+        starts = self._by_document.starts
+        return np.stack([starts[documents], starts[documents + 1]], axis=1)
+
+    @cached_property
+    def _by_document(self) -> Groups:
+        return group_rows(self.layout.document, groups=self.manifest.documents)
+
+    @cached_property
+    def _by_section(self) -> Groups:
+        return group_rows(self.layout.section, groups=self.manifest.sections)
+
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """One for each call: a connection shared by threads returns other threads' rows. Raises CorruptBuild."""
         with self._lock:
@@ -138,8 +153,8 @@ class Index:
         texts: dict[str, str] = {}
         whole: dict[int, str] = {}  # a document's text is decoded once, however many of its sections are asked for
         for section_id, section in zip(section_ids, self.records.section_rows(section_ids), strict=True):
-            inside = self.layout.section == section
-            rows = np.flatnonzero(inside if visible is None else inside & visible)
+            rows = self._by_section.of(int(section))
+            rows = rows if visible is None else rows[visible[rows]]
             if len(rows) and self.records.chunk(int(rows[0])).section_id == section_id:
                 document = int(self.layout.document[rows[0]])
                 if document not in whole:

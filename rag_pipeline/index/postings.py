@@ -49,28 +49,57 @@ class Postings:
         """Per chunk, (chunks,): the sum of its weights for the terms; 0 where it has none of them."""
         total = np.zeros(self.chunks, np.float64)
         for number in numbers:
-            span = slice(int(self.indptr[number]), int(self.indptr[number + 1]))
-            total[self.rows[span]] += self.weights[span]  # a chunk occurs once a term
+            rows, weights = self.of(int(number))
+            total[rows] += weights  # a chunk occurs once a term
+        return total
+
+    def scores_of(self, numbers: NDArray[np.int64], rows: NDArray[np.integer]) -> NDArray[np.float64]:
+        """The same of some rows only, (rows,), to the bit: a look-up in every term's postings."""
+        total = np.zeros(len(rows), np.float64)
+        sought = np.asarray(rows, np.int32)  # the postings' own type: another would have numpy convert all of them
+        for number in numbers:
+            total += weights_at(*self.of(int(number)), sought)
         return total
 
     def best_weights(self, numbers: NDArray[np.int64], spans: NDArray[np.int64]) -> NDArray[np.float64]:
         """Per half-open range of rows, (spans,): the sum over the terms of a term's highest weight in that range."""
         total = np.zeros(len(spans), np.float64)
+        begins, ends = np.asarray(spans[:, 0], np.int32), np.asarray(spans[:, 1], np.int32)
         for number in numbers:
-            held = slice(int(self.indptr[number]), int(self.indptr[number + 1]))
-            rows, weights = self.rows[held], self.weights[held]
-            begin, end = np.searchsorted(rows, spans[:, 0]), np.searchsorted(rows, spans[:, 1])
+            rows, weights = self.of(int(number))
+            begin, end = np.searchsorted(rows, begins), np.searchsorted(rows, ends)
             some = begin < end
-            # reduceat takes (begin, end) pairs from every other place; an end past the last element must not be named.
-            pairs = np.stack([begin[some], end[some]], axis=1).ravel()
-            if len(pairs):
-                padded = np.append(weights, np.float32(0.0)) if pairs[-1] == len(weights) else weights
-                total[some] += np.maximum.reduceat(padded, pairs)[::2]
+            lengths = (end - begin)[some]
+            if len(lengths):
+                starts = np.cumsum(lengths) - lengths
+                inside = np.repeat(begin[some] - starts, lengths) + np.arange(lengths.sum())
+                total[some] += np.maximum.reduceat(weights[inside], starts)
         return total
+
+    def of(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """(the chunks that hold a term, ascending; the weight of each)."""
+        held = slice(int(self.indptr[number]), int(self.indptr[number + 1]))
+        return self.rows[held], self.weights[held]
 
     def rows_of(self, number: int) -> NDArray[np.int32]:
         """The chunks that hold a term, ascending."""
-        return self.rows[int(self.indptr[number]) : int(self.indptr[number + 1])]
+        return self.of(number)[0]
+
+    def holds(self, number: int, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which of the rows hold a term, (rows,)."""
+        return _found(self.rows_of(number), np.asarray(rows, np.int32))[1]
+
+
+def weights_at(rows: NDArray[np.int32], weights: NDArray[np.float32], sought: NDArray[np.int32]) -> NDArray[np.float32]:
+    """The weight of each sought row in one term's postings, 0 where it holds none; (sought,)."""
+    at, held = _found(rows, sought)
+    return np.where(held, weights[at], np.float32(0.0)) if len(rows) else np.zeros(len(sought), np.float32)
+
+
+def _found(rows: NDArray[np.int32], sought: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """(a place in the ascending `rows`, whether the sought row stands there)."""
+    at = np.minimum(np.searchsorted(rows, sought), max(0, len(rows) - 1))
+    return at, rows[at] == sought if len(rows) else np.zeros(len(sought), np.bool_)
 
 
 def open_postings(folder: Path, *, chunks: int) -> Postings:

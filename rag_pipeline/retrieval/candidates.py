@@ -10,6 +10,7 @@ from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.dense import cosines
 from rag_pipeline.retrieval.fusion import FUSIONS, Leg
 from rag_pipeline.retrieval.legs import LEGS, Legs
+from rag_pipeline.retrieval.lexical import bm25_scores
 from rag_pipeline.retrieval.rank import Rows, Scores, comparable
 from rag_pipeline.retrieval.scope import Mask
 from rag_pipeline.retrieval.searches import Search
@@ -36,7 +37,6 @@ def union_candidates(
     found: dict[str, list[Rows]] = {}
     seconds: dict[str, float] = {}
     markers: list[str] = []
-    all_bm25: list[Scores | None] = []
     for search in searches:
         if search.vector is not None:
             started = perf_counter()
@@ -52,40 +52,32 @@ def union_candidates(
             found.setdefault("vector", []).append(rows)
             markers += more
             seconds["vector"] = seconds.get("vector", 0.0) + perf_counter() - started
-        scores = None
         if search.lexical:
             started = perf_counter()
-            rows, scores, more = legs.bm25(index, search.text, mask=mask, limit=strategy.candidates)
+            rows, more = legs.bm25(index, search.text, mask=mask, limit=strategy.candidates)
             found.setdefault("bm25", []).append(rows)
             markers += more
             seconds["bm25"] = seconds.get("bm25", 0.0) + perf_counter() - started
-        all_bm25.append(scores)
     started = perf_counter()
     by_leg = {leg: np.unique(np.concatenate(several)) for leg, several in found.items()}
     union = np.unique(np.concatenate([*by_leg.values(), np.zeros(0, np.int64)]).astype(np.int64))
-    scored = _fused(index, searches, all_bm25, union, strategy)
+    scored = _fused(index, searches, union, strategy)
     seconds["fusion"] = perf_counter() - started
     counts = {leg: len(rows) for leg, rows in by_leg.items()}
     return Candidates(union, scored, counts, tuple(markers), seconds)
 
 
-def _fused(
-    index: Index,
-    searches: Sequence[Search],
-    all_bm25: Sequence[Scores | None],
-    rows: Rows,
-    strategy: StrategySettings,
-) -> dict[str, Scores]:
+def _fused(index: Index, searches: Sequence[Search], rows: Rows, strategy: StrategySettings) -> dict[str, Scores]:
     scores: dict[str, Scores] = {}
     total = np.zeros(len(rows))
-    for place, (search, bm25_scores) in enumerate(zip(searches, all_bm25, strict=True)):
+    for place, search in enumerate(searches):
         legs: list[Leg] = []
         raw: dict[str, Scores] = {}
         if search.vector is not None:
             raw["vector"] = cosines(index, search.vector, rows)
             legs.append(Leg(strategy.vector_weight, raw["vector"]))
-        if bm25_scores is not None:
-            raw["bm25"] = bm25_scores[rows]
+        if search.lexical:
+            raw["bm25"] = bm25_scores(index, search.text, rows)
             unmatched = np.where(raw["bm25"] > 0, raw["bm25"], np.nan)
             legs.append(Leg(1 - strategy.vector_weight, unmatched, floor=0.0))
         if len(searches) == 1 and len(legs) == 1:

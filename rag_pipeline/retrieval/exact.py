@@ -32,7 +32,7 @@ def exact_share(index: Index, query: str, rows: Rows, *, mask: Mask) -> Scores:
         number, weight, whole = _sought(index, word, mask)
         weights.append(weight)
         if number is not None and whole:
-            share[np.isin(rows, index.postings.rows_of(number))] += weight
+            share[index.postings.holds(number, rows)] += weight
     everything = math.fsum(weights)
     return comparable(share / everything) if everything else share
 

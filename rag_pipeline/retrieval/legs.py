@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from rag_pipeline.retrieval.dense import nearest
 from rag_pipeline.retrieval.lexical import bm25
-from rag_pipeline.retrieval.rank import Rows, Scores
+from rag_pipeline.retrieval.rank import Rows
 
 
 @dataclass(frozen=True, slots=True)
 class Legs:
     nearest: Callable[..., tuple[Rows, tuple[str, ...]]] = nearest
     """Called like `dense.nearest`."""
-    bm25: Callable[..., tuple[Rows, Scores, tuple[str, ...]]] = bm25
-    """Called like `lexical.bm25`. Nobody writes into the arrays that it gives."""
+    bm25: Callable[..., tuple[Rows, tuple[str, ...]]] = bm25
+    """Called like `lexical.bm25`."""
 
 
 LEGS = Legs()

@@ -1,24 +1,29 @@
-"""The BM25 leg: scores of all chunks from the precomputed postings, under a mask."""
+"""The BM25 leg: the best chunks in a mask, and the scores of given chunks, from the precomputed postings."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag_pipeline.index.open import Index
+from rag_pipeline.retrieval.pruning import contenders
 from rag_pipeline.retrieval.rank import Rows, Scores, comparable, top
 from rag_pipeline.retrieval.scope import Mask
 
 
-def bm25(index: Index, text: str, *, mask: Mask, limit: int) -> tuple[Rows, Scores, tuple[str, ...]]:
-    """(rows of the best `limit`, scores of all chunks, markers). 0 means that no term of the query is in the chunk.
+def bm25(index: Index, text: str, *, mask: Mask, limit: int) -> tuple[Rows, tuple[str, ...]]:
+    """(rows of the best `limit` in the mask, best first, markers). A chunk without any term of the query is none.
 
     A query's operators and quotes are plain text: the analyzer makes words of them.
     """
     used, markers = query_terms(index, text)
-    scores = comparable(index.postings.scores(used))
-    if mask is not None:
-        scores[~mask] = 0.0
-    rows = np.flatnonzero(scores)
-    return top(scores[rows], rows, limit), scores, markers
+    rows = contenders(index.postings, used, mask=mask, limit=limit)
+    scores = comparable(index.postings.scores_of(used, rows))
+    some = scores > 0
+    return top(scores[some], rows[some], limit), markers
+
+
+def bm25_scores(index: Index, text: str, rows: Rows) -> Scores:
+    """Of the given rows; 0 means that no term of the query is in the chunk."""
+    return comparable(index.postings.scores_of(query_terms(index, text)[0], rows))
 
 
 def query_terms(index: Index, text: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:

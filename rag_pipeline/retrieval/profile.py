@@ -9,7 +9,6 @@ Document Retrieval").
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.fusion import min_max
@@ -22,7 +21,7 @@ def document_profile(index: Index, searches: Sequence[Search], rows: Rows, *, ve
     """For each of `rows` its document's match in 0..1, (rows,): over the searches, by their weight, the weighted sum of
     both legs' min-max scores among the documents of `rows`. All rows passed the scope."""
     numbers, place = np.unique(index.layout.document[rows], return_inverse=True)
-    spans = _spans(index, numbers)
+    spans = index.document_spans(numbers)
     total = np.zeros(len(numbers))
     for search in searches:
         lexical = (1.0 if search.vector is None else 1 - vector_weight) if search.lexical else 0.0
@@ -33,10 +32,3 @@ def document_profile(index: Index, searches: Sequence[Search], rows: Rows, *, ve
             near = comparable(index.document_vectors.of([(int(a), int(b)) for a, b in spans]) @ search.vector)
             total += search.weight * (1 - lexical) * min_max(near)
     return total[place]
-
-
-def _spans(index: Index, documents: NDArray[np.integer]) -> NDArray[np.int64]:
-    """(documents, 2): rows of a document follow each other, and documents each other."""
-    begin = np.searchsorted(index.layout.document, documents, side="left")
-    end = np.searchsorted(index.layout.document, documents, side="right")
-    return np.stack([begin, end], axis=1).astype(np.int64)

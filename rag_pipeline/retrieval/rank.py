@@ -24,5 +24,16 @@ def top(scores: Scores, rows: Rows, limit: int) -> Rows:
     return rows[ordered(scores, rows)[:limit]]
 
 
+def nearly_top(raw: NDArray[np.floating], limit: int) -> NDArray[np.int64]:
+    """Positions that can be among the best `limit` once the scores are made comparable: seldom more than those.
+
+    Rounding every score of a large index would take longer than finding the best.
+    """
+    if len(raw) <= limit:
+        return np.arange(len(raw))
+    threshold = np.partition(raw, len(raw) - limit)[len(raw) - limit]
+    return np.flatnonzero(raw >= threshold - 2 * 10.0**-DECIMALS)
+
+
 def comparable(scores: NDArray[np.floating]) -> Scores:
     return np.asarray(np.round(scores.astype(np.float64), DECIMALS), np.float64)

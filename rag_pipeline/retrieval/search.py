@@ -19,7 +19,7 @@ from rag_pipeline.retrieval.reader import OpenRelease
 from rag_pipeline.retrieval.relevance import judge_relevance
 from rag_pipeline.retrieval.rerank import rerank
 from rag_pipeline.retrieval.scope import Mask
-from rag_pipeline.retrieval.searches import Search, make_searches
+from rag_pipeline.retrieval.searches import Search, Searches, make_searches
 from rag_pipeline.settings.strategy import StrategySettings
 
 SPARE = 3
@@ -45,13 +45,28 @@ def search(
     opened: OpenRelease, query: str, *, mask: Mask, strategy: StrategySettings, models: Path, clock: Clock
 ) -> Found:
     """At most `top_k` sections. Raises as its stages do."""
+    fingerprint = str(opened.release.embedder["fingerprint"])
+    searches = make_searches(query, index=opened.index, models=models, fingerprint=fingerprint, strategy=strategy)
+    clock.include(searches.seconds)
+    return search_for(searches, query, opened=opened, mask=mask, strategy=strategy, models=models, clock=clock)
+
+
+def search_for(
+    searches: Searches,
+    query: str,
+    *,
+    opened: OpenRelease,
+    mask: Mask,
+    strategy: StrategySettings,
+    models: Path,
+    clock: Clock,
+) -> Found:
+    """The same once it is known what is searched for: from here on no model is needed, but a reranker's."""
     index = opened.index
+    fingerprint = str(opened.release.embedder["fingerprint"])
     if strategy.candidates < strategy.top_k:
         # Asked for more sections than a leg has candidates: fewer than there are would come back, unsaid.
         strategy = strategy.model_copy(update={"candidates": strategy.top_k})
-    fingerprint = str(opened.release.embedder["fingerprint"])
-    searches = make_searches(query, index=index, models=models, fingerprint=fingerprint, strategy=strategy)
-    clock.include(searches.seconds)
     found = union_candidates(index, searches.each, mask=mask, strategy=strategy, legs=opened.legs)
     clock.include(found.seconds)
     scores = found.scores["fused"]

@@ -8,6 +8,7 @@ Where data is kept comes from $RAG_PIPELINE_HOME, else `home` in the file, else 
 import os
 import tomllib
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -50,12 +51,18 @@ class Settings(Strict):
 
 def load_settings(path: Path | None = None, *, environ: Mapping[str, str] = os.environ) -> Settings:
     """Read the defaults and one settings file. Raises InvalidSettings naming the file and the field."""
-    data = tomllib.loads(resources.files("rag_pipeline").joinpath("defaults.toml").read_text("utf-8"))
     file = path or _settings_file(environ)
-    if file is not None:
-        data = _merged(data, _read_toml(file))
-    if environ.get("RAG_PIPELINE_HOME"):
-        data["home"] = environ["RAG_PIPELINE_HOME"]
+    return _settings(file, None if file is None else _text(file), environ.get("RAG_PIPELINE_HOME"))
+
+
+@lru_cache(maxsize=8)
+def _settings(file: Path | None, text: str | None, home: str | None) -> Settings:
+    """Of a file's text as it is now: `retrieve` asks for them on every call, and reading TOML takes a millisecond."""
+    data = tomllib.loads(resources.files("rag_pipeline").joinpath("defaults.toml").read_text("utf-8"))
+    if file is not None and text is not None:
+        data = _merged(data, _parsed(file, text))
+    if home:
+        data["home"] = home
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
@@ -69,12 +76,19 @@ def _settings_file(environ: Mapping[str, str]) -> Path | None:
     return local if local.is_file() else None
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _text(path: Path) -> str:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return path.read_text("utf-8")
     except FileNotFoundError:
         raise InvalidSettings(f"{path}: no such settings file; create it or unset RAG_PIPELINE_CONFIG") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidSettings(f"{path}: not readable as TOML: {error}") from error
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise InvalidSettings(f"{path}: not readable as TOML: {error}") from error
 
 

@@ -28,6 +28,22 @@ def test_scores() -> None:
     assert postings.scores(postings.term_numbers([])).tolist() == [0, 0, 0]
 
 
+def test_scores_of_some_chunks_are_those_of_all_to_the_bit(pump_index: Index) -> None:
+    postings = pump_index.postings
+    numbers = np.arange(len(postings.term_hash))
+    rows = np.arange(pump_index.chunks)[::-2]
+    assert postings.scores_of(numbers, rows).tolist() == postings.scores(numbers)[rows].tolist()
+    assert postings.scores_of(numbers, rows[:0]).tolist() == []
+    assert postings.scores_of(numbers[:0], rows).tolist() == [0.0] * len(rows)
+
+
+def test_which_chunks_hold_a_term() -> None:
+    postings = small()
+    (number,) = postings.term_numbers(["c"])
+    assert postings.holds(number, np.array([2, 0, 1])).tolist() == [True, False, True]
+    assert postings.holds(number, np.array([], np.int64)).tolist() == []
+
+
 def test_rarest_terms() -> None:
     postings = small()
     numbers = postings.term_numbers(["a", "b", "c"])

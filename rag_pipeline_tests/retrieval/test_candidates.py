@@ -7,7 +7,7 @@ import pytest
 from rag_pipeline.index.open import Index, open_build
 from rag_pipeline.retrieval.candidates import union_candidates
 from rag_pipeline.retrieval.dense import nearest
-from rag_pipeline.retrieval.lexical import bm25
+from rag_pipeline.retrieval.lexical import bm25, bm25_scores
 from rag_pipeline.retrieval.searches import Search
 from rag_pipeline.settings.strategy import StrategySettings
 from rag_pipeline_tests.fakes import WordEmbedder
@@ -67,17 +67,17 @@ def test_exact_search_under_a_mask(index: Index, search: str, share: float | Non
 
 
 def test_bm25_under_a_mask(index: Index) -> None:
-    rows, scores, _ = bm25(index, "rare", mask=None, limit=5)
+    rows, _ = bm25(index, "rare", mask=None, limit=5)
     assert rows.tolist() == [7]
-    rows, scores, _ = bm25(index, "rare", mask=np.arange(40) != 7, limit=5)
+    rows, _ = bm25(index, "rare", mask=np.arange(40) != 7, limit=5)
     assert rows.tolist() == []
-    assert not scores.any()
+    assert np.flatnonzero(bm25_scores(index, "rare", np.arange(40))).tolist() == [7]
 
 
 def test_the_rarest_terms_of_a_long_query(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(index.postings), "rarest", lambda self, numbers: numbers[:1])
-    assert bm25(index, "rare pump", mask=None, limit=5)[2] == ("bm25=rarest_terms",)
-    assert bm25(index, "rare", mask=None, limit=5)[2] == ()
+    assert bm25(index, "rare pump", mask=None, limit=5)[1] == ("bm25=rarest_terms",)
+    assert bm25(index, "rare", mask=None, limit=5)[1] == ()
 
 
 def test_an_empty_union(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,14 @@ def test_an_unknown_name_is_answered_with_the_nearest():
         load_settings(environ={}).strategy("hybrd")
     with pytest.raises(UnknownName, match="known: agent_platform"):
         load_settings(environ={}).collection("nothing")
+
+
+def test_a_file_that_changes_is_read_again(tmp_path):
+    """Settings are kept by the file's text, so even a change within the clock's resolution is seen."""
+    file = tmp_path / "rag_pipeline.toml"
+    for name in ("first", "other"):
+        file.write_text(f'default_collection = "{name}"')
+        os.utime(file, (0, 0))
+        assert load_settings(file, environ={}).default_collection == name
+    assert load_settings(file, environ={"RAG_PIPELINE_HOME": "/elsewhere"}).home == Path("/elsewhere")
+    assert load_settings(file, environ={}).home == Path("data")

@@ -11,7 +11,7 @@ from rag_pipeline.evaluation.debug.passage import Target
 from rag_pipeline.evaluation.debug.trace import Trace, rows_in
 from rag_pipeline.evaluation.debug.values import Place
 from rag_pipeline.retrieval.dense import cosines
-from rag_pipeline.retrieval.lexical import bm25
+from rag_pipeline.retrieval.lexical import bm25_scores
 from rag_pipeline.retrieval.query_vector import query_vector
 from rag_pipeline.retrieval.rank import Rows, Scores
 from rag_pipeline.retrieval.searches import Search
@@ -29,7 +29,7 @@ class Legs:
 def legs_of(trace: Trace, *, models: Path) -> Legs:
     index = trace.opened.index
     rows = rows_in(trace.mask, np.arange(index.chunks))
-    scores = {"bm25": bm25(index, trace.query, mask=trace.mask, limit=1)[1][rows]}
+    scores = {"bm25": bm25_scores(index, trace.query, rows)}
     try:
         fingerprint = str(trace.opened.release.embedder["fingerprint"])
         vector = query_vector(trace.query, index=index, models=models, fingerprint=fingerprint).vector
@@ -93,5 +93,5 @@ def _scores_of(trace: Trace, search: Search, rows: Rows) -> dict[str, Scores]:
     if search.vector is not None:
         scores["vector"] = cosines(index, search.vector, rows)
     if search.lexical:
-        scores["bm25"] = bm25(index, search.text, mask=trace.mask, limit=1)[1][rows]
+        scores["bm25"] = bm25_scores(index, search.text, rows)
     return scores
