@@ -1,5 +1,6 @@
 """`rag-pipeline serve`: the HTTP API and the playground page."""
 
+import os
 from pathlib import Path
 
 import click
@@ -57,6 +58,8 @@ def command(
         raise MissingExtra(error.name or "fastapi", "serve") from error
     import logging
 
+    # Requests run side by side already; waiting for a second pool of threads would only make each of them later.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from rag_pipeline.serving.app import create_app
     from rag_pipeline.serving.settings import serving_settings
 

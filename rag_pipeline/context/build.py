@@ -1,7 +1,8 @@
 """Passages in rank order to one context that fits its token budget; only what is presented is numbered."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from rag_pipeline.context.budget import shares, windows
 from rag_pipeline.context.escape import escape
@@ -74,19 +75,19 @@ class _Parts:
     """What each passage costs besides its text, as if it were alone in its document."""
     texts: Sequence[int]
     """The escaped texts."""
-    spans: Sequence[Sequence[Span]]
-    """Of the tokens of the source texts."""
+    gap: int
+    """One gap mark."""
+    spans: Callable[[int], Sequence[Span]]
+    """By place, of the tokens of a source text; found when a passage has to be cut."""
 
 
 def _measured(query: str, parents: Sequence[Parent], render: Form, tokenizer: Tokenizer) -> _Parts:
     framed = [render(query, (Presented(number, parent, (), ""),)) for number, parent in enumerate(parents, start=1)]
-    head, *frames = count_many(tokenizer, [render(query, ()), *framed])
-    spans = [tokenizer.spans(parent.text) for parent in parents]
-    texts = [
-        len(found) if (escaped := escape(parent.text)) == parent.text else tokenizer.count(escaped)
-        for parent, found in zip(parents, spans, strict=True)
-    ]
-    return _Parts(parents, head, [max(0, frame - head) for frame in frames], texts, spans)
+    escaped = [escape(parent.text) for parent in parents]
+    gap, head, *rest = count_many(tokenizer, [GAP, render(query, ()), *framed, *escaped])
+    frames, texts = rest[: len(parents)], rest[len(parents) :]
+    spans = cache(lambda place: tokenizer.spans(parents[place].text))
+    return _Parts(parents, head, [max(0, frame - head) for frame in frames], texts, gap, spans)
 
 
 def _presented(parts: _Parts, *, room: int, least: int) -> tuple[Presented, ...]:
@@ -94,11 +95,21 @@ def _presented(parts: _Parts, *, room: int, least: int) -> tuple[Presented, ...]
     floor = max(parts.frames, default=0) + least
     given = shares(needs, budget=room - parts.head, least=floor)
     chosen: list[tuple[Parent, tuple[Span, ...]]] = []
-    for parent, frame, spans, share in zip(parts.parents, parts.frames, parts.spans, given, strict=True):
-        shown = windows(parent.text, parent.hits, spans, tokens=share - frame)
+    for place, (parent, share) in enumerate(zip(parts.parents, given, strict=True)):
+        shown = _fitting(parts, place, tokens=share - parts.frames[place])
         if shown:
             chosen.append((parent, shown))
     return _numbered(chosen)
+
+
+def _fitting(parts: _Parts, place: int, *, tokens: int) -> tuple[Span, ...]:
+    parent = parts.parents[place]
+    if tokens <= 0:
+        return ()
+    if parts.texts[place] <= tokens:
+        return ((0, len(parent.text)),) if parent.text else ()
+    marks = (len(parent.hits) + 1) * parts.gap  # at most: one at each end, and one between any two hits
+    return windows(parent.text, parent.hits, parts.spans(place), tokens=max(1, tokens - marks))
 
 
 def _numbered(chosen: Sequence[tuple[Parent, tuple[Span, ...]]]) -> tuple[Presented, ...]:

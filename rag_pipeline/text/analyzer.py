@@ -19,6 +19,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import regex
 import snowballstemmer
@@ -31,7 +32,7 @@ ANALYZER_VERSION = 1
 MAX_TOKEN = 64
 """Code points of one token; a longer one keeps its beginning, in the index and in queries alike."""
 
-CACHED_WORDS = 1 << 16
+CACHED_WORDS = 1 << 17
 CACHED_WORD_LENGTH = 128
 
 # Zero-width and direction marks, the soft hyphen and the byte-order mark: invisible inside words.
@@ -58,6 +59,23 @@ class Word:
     `E-4021`, `C++`, `3.14`, `/etc/hosts`. Empty for a word of a language."""
 
 
+class _Known(dict[str, tuple[str, ...]]):
+    """Tokens of the words met so far. A dict, because indexing asks for every word of a corpus: a look-up that finds
+    its word runs no Python."""
+
+    def __init__(self, tokens_of: Callable[[str], tuple[str, ...]]) -> None:
+        super().__init__()
+        self._tokens_of = tokens_of
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        tokens = self._tokens_of(word)
+        if len(word) <= CACHED_WORD_LENGTH:
+            if len(self) >= CACHED_WORDS:
+                self.clear()
+            self[word] = tokens
+        return tokens
+
+
 class Analyzer:
     """Raises InvalidSettings for a language Snowball has no stemmer for; "none" stems nothing."""
 
@@ -65,16 +83,13 @@ class Analyzer:
         self.language = language
         self.fingerprint = f"analyzer-{ANALYZER_VERSION}-{language}"
         self._stem = lru_cache(CACHED_WORDS)(_stemmer(language))
-        self._cached = lru_cache(CACHED_WORDS)(self._word)
+        self._known = _Known(self._word)
 
     def tokens(self, text: str) -> list[str]:
         """Tokens of `text` in order; none is empty, longer than MAX_TOKEN or holds white space."""
         if not text.isascii():
             text = unicodedata.normalize("NFKC", text.translate(_BORDER))
-        out: list[str] = []
-        for word in text.split():
-            out += self._cached(word) if len(word) <= CACHED_WORD_LENGTH else self._word(word)
-        return out
+        return list(chain.from_iterable(map(self._known.__getitem__, text.split())))
 
     def words(self, text: str) -> list[Word]:
         """The same tokens as `tokens` gives, word by word."""
