@@ -267,3 +267,8 @@ class Release:
     created: str
     calibration: Mapping[str, object] | None = None
     contexts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    @property
+    def embedder_fingerprint(self) -> str:
+        """Of the model queries must be embedded with."""
+        return str(self.embedder["fingerprint"])

@@ -22,7 +22,7 @@ def answer_to(result: RetrievalResult, answerer: str, *, home: Path, collection:
     opened = open_answerer(
         answerer,
         llm=query_llm(seconds=MODEL_SECONDS) if answerer == "llm" else None,
-        similarity=model_similarity(place.models, str(release.embedder["fingerprint"])),
+        similarity=model_similarity(place.models, release.embedder_fingerprint),
     )
     return opened.answer(result.query, result)
 

@@ -61,10 +61,8 @@ def answer_quality(
     today = (code_fingerprint(*ANSWERING), preset)
     if answerer == EXTRACTIVE and stored is not None and (stored.code, stored.context) == today:
         return stored
-    embedder = query_model(models, str(opened.release.embedder["fingerprint"]))
-    maker = open_answerer(
-        answerer, llm=llm, similarity=model_similarity(models, str(opened.release.embedder["fingerprint"]))
-    )
+    embedder = query_model(models, opened.release.embedder_fingerprint)
+    maker = open_answerer(answerer, llm=llm, similarity=model_similarity(models, opened.release.embedder_fingerprint))
     given = answers_of(opened, eval_set, maker, models=models, context=preset, progress=progress)
     if answerer == EXTRACTIVE:
         judges = Judges((), {"lexical, semantic, llm, ragas": BY_CONSTRUCTION})
@@ -98,7 +96,7 @@ def recorded_quality(
     """Answers from a file, judged by every judge that can run here, with the release's embedder. Raises InvalidEvalSet
     for a file that can't be used."""
     given = read_recorded(file, eval_set)
-    embedder = query_model(models, str(read_release(paths.release(release_id)).embedder["fingerprint"]))
+    embedder = query_model(models, read_release(paths.release(release_id)).embedder_fingerprint)
     judges = open_judges(embedder, llm=llm, cache=paths.verdicts)
     measured = score_answers(
         eval_set,

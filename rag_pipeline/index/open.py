@@ -112,12 +112,13 @@ class Index:
 
     def document_spans(self, documents: NDArray[np.integer]) -> NDArray[np.int64]:
         """(documents, 2): the half-open range of each one's rows, which follow each other."""
-        starts = self._by_document.starts
+        starts = self._document_starts
         return np.stack([starts[documents], starts[documents + 1]], axis=1)
 
     @cached_property
-    def _by_document(self) -> Groups:
-        return group_rows(self.layout.document, groups=self.manifest.documents)
+    def _document_starts(self) -> NDArray[np.int64]:
+        numbers = np.arange(self.manifest.documents + 1, dtype=np.int32)
+        return np.searchsorted(np.ascontiguousarray(self.layout.document), numbers)
 
     @cached_property
     def _by_section(self) -> Groups:

@@ -90,10 +90,10 @@ def _check_model(paths: CollectionPaths, release: Release) -> None:
     if not folder.is_dir():
         raise CorruptBuild(f"{folder}: no such build; build the index again")
     built_with = read_manifest(folder).embedder["fingerprint"]
-    if built_with != release.embedder["fingerprint"]:
+    if built_with != release.embedder_fingerprint:
         raise IncompatibleBuild(
             f"build {release.build_key} was embedded by {built_with}, but the release would embed queries by "
-            f"{release.embedder['fingerprint']}; build the index again with that model"
+            f"{release.embedder_fingerprint}; build the index again with that model"
         )
 
 

@@ -111,7 +111,7 @@ def _fits(paths: CollectionPaths, release: Release) -> CheckResult:
         return CheckResult(False, str(error))
     if manifest.build_key != release.build_key:
         return CheckResult(False, f"folder {release.build_key} holds build {manifest.build_key}; build the index again")
-    theirs, ours = manifest.embedder["fingerprint"], release.embedder["fingerprint"]
+    theirs, ours = manifest.embedder["fingerprint"], release.embedder_fingerprint
     if theirs != ours:
         return CheckResult(False, f"the build was embedded by {theirs}, queries would be by {ours}; create it again")
     return CheckResult(True, f"queries and chunks are embedded by {ours}")

@@ -65,7 +65,7 @@ def open_release(paths: CollectionPaths, release_id: str) -> OpenRelease:
         raise
     opened = OpenRelease(release, index)
     weakref.finalize(opened, _close, index, lease)
-    built, queried = index.manifest.embedder["fingerprint"], release.embedder["fingerprint"]
+    built, queried = index.manifest.embedder["fingerprint"], release.embedder_fingerprint
     if built != queried:
         raise IncompatibleBuild(
             f"release {release_id} embeds queries by {queried}, its build {release.build_key} was embedded by {built};"

@@ -45,8 +45,9 @@ def search(
     opened: OpenRelease, query: str, *, mask: Mask, strategy: StrategySettings, models: Path, clock: Clock
 ) -> Found:
     """At most `top_k` sections. Raises as its stages do."""
-    fingerprint = str(opened.release.embedder["fingerprint"])
-    searches = make_searches(query, index=opened.index, models=models, fingerprint=fingerprint, strategy=strategy)
+    searches = make_searches(
+        query, index=opened.index, models=models, fingerprint=opened.release.embedder_fingerprint, strategy=strategy
+    )
     clock.include(searches.seconds)
     return search_for(searches, query, opened=opened, mask=mask, strategy=strategy, models=models, clock=clock)
 
@@ -63,7 +64,6 @@ def search_for(
 ) -> Found:
     """The same once it is known what is searched for: from here on no model is needed, but a reranker's."""
     index = opened.index
-    fingerprint = str(opened.release.embedder["fingerprint"])
     if strategy.candidates < strategy.top_k:
         # Asked for more sections than a leg has candidates: fewer than there are would come back, unsaid.
         strategy = strategy.model_copy(update={"candidates": strategy.top_k})
@@ -86,7 +86,14 @@ def search_for(
     handed_on = {"sections": ranking}
     clock.lap("rank")
     if strategy.reranker != "none":
-        ranking = rerank(ranking, query, index=index, models=models, fingerprint=fingerprint, strategy=strategy)
+        ranking = rerank(
+            ranking,
+            query,
+            index=index,
+            models=models,
+            fingerprint=opened.release.embedder_fingerprint,
+            strategy=strategy,
+        )
         if exact is not None and exact.any():
             ranking = exact_first(ranking, dict(zip(found.rows.tolist(), exact.tolist(), strict=True)), strategy.exact)
         handed_on["rerank"] = ranking

@@ -91,7 +91,7 @@ def take_steps(
         clock.lap("fetch")
     presented: Presentation | None = None
     if preset is not None:
-        fingerprint = str(opened.release.embedder["fingerprint"])
+        fingerprint = opened.release.embedder_fingerprint
         presented = present(
             asked.text,
             hits,

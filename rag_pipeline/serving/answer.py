@@ -47,7 +47,7 @@ def retrieved(
     service.metrics.retrieved(result)
     query_id = remember(service, result, principal=principal, filters=request.filters)
     shown = result if request.return_formatted else replace(result, formatted_context=None)
-    fingerprint = str(opened.release.embedder["fingerprint"])
+    fingerprint = opened.release.embedder_fingerprint
     similarity = model_similarity(service.home.models, fingerprint)
     answerer = open_answerer(request.answerer, llm=llm, similarity=similarity)
     return Retrieved(result, reply_of(shown, explain=request.explain, query_id=query_id), answerer)

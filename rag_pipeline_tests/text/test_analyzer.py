@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_pipeline.errors import InvalidSettings
+from rag_pipeline.text import analyzer
 from rag_pipeline.text.analyzer import MAX_TOKEN, Analyzer
 
 ANALYZER = Analyzer()
@@ -156,3 +157,10 @@ def test_identifiers(text: str, identifiers: list[str]) -> None:
 def test_words_have_the_same_tokens(text: str) -> None:
     analyzer = Analyzer()
     assert {t for word in analyzer.words(text) for t in word.tokens} == set(analyzer.tokens(text))
+
+
+def test_words_that_were_forgotten_give_the_same_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More distinct words than are kept, and one too long to keep."""
+    monkeypatch.setattr(analyzer, "CACHED_WORDS", 3)
+    text = " ".join(f"Word{n} running E-{n}" for n in range(9)) + " " + "x" * 200
+    assert Analyzer().tokens(f"{text} {text}") == ANALYZER.tokens(text) * 2

@@ -31,7 +31,7 @@ def legs_of(trace: Trace, *, models: Path) -> Legs:
     rows = rows_in(trace.mask, np.arange(index.chunks))
     scores = {"bm25": bm25_scores(index, trace.query, rows)}
     try:
-        fingerprint = str(trace.opened.release.embedder["fingerprint"])
+        fingerprint = trace.opened.release.embedder_fingerprint
         vector = query_vector(trace.query, index=index, models=models, fingerprint=fingerprint).vector
         scores = {"vector": cosines(index, vector, rows), **scores}
     except ModelUnavailable:

@@ -45,7 +45,7 @@ def measure_judges(
     """
     release = read_release(paths.release(release_id))
     folder = paths.evaluation(release_id, answers.content_hash)
-    embedder = query_model(models, str(release.embedder["fingerprint"]))
+    embedder = query_model(models, release.embedder_fingerprint)
     found = open_judges(embedder, llm=llm, cache=paths.verdicts, names=names)
     stored = stored_judges(paths, release_id, answers)
     known = {q.fingerprint: q for q in stored.qualities if q.valid} if stored is not None else {}
