@@ -9,12 +9,13 @@ from rag_pipeline.context.passage import Span
 def shares(needs: Sequence[int], *, budget: int, least: int) -> tuple[int, ...]:
     """Tokens for each, at most what it needs, in all at most `budget`.
 
-    First, as many of the best ranked take part as can have `least` tokens, or all they need. Then each in rank order
-    gets its fair part of what is left: at most (what is left) / (how many are left), so that what one leaves over goes
-    to those behind it. What the last leaves over is handed out once more in rank order. 0 = does not take part.
+    First, as many of the best ranked take part as can have `least` tokens (one at least), or all they need. Then each
+    in rank order gets its fair part of what is left: at most (what is left) / (how many are left), so that what one
+    leaves over goes to those behind it. What the last leaves over is handed out once more in rank order. 0 = does not
+    take part.
     """
     wanted = [max(0, need) for need in needs]
-    floors = [min(need, max(0, least)) for need in wanted]
+    floors = [min(need, max(1, least)) for need in wanted]
     taking, floor = 0, 0
     while taking < len(wanted) and floor + floors[taking] <= budget:
         floor += floors[taking]

@@ -38,7 +38,7 @@ def quantised(weights: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[n
     """`weights` (outputs, inputs) as int8 in -127..127 and a scale (outputs, 1); a row of zeros, or of numbers too
     small to have a scale, has scale 1."""
     scale = (np.abs(weights).max(axis=1, keepdims=True) / 127).astype(np.float32)
-    scale[scale == 0] = 1
+    scale[scale < np.finfo(np.float32).tiny] = 1  # below it a number keeps too few bits to divide by
     return np.clip(np.rint(weights / scale), -127, 127).astype(np.int8), scale
 
 

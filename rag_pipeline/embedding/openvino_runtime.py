@@ -5,6 +5,7 @@ int8: weights as `openvino_int8.py` writes them, activations quantised in groups
 that a row's numbers don't depend on its neighbours.
 """
 
+import importlib
 import sys
 import threading
 from pathlib import Path
@@ -31,7 +32,7 @@ class OpenVinoEncoder:
 
     def __init__(self, path: Path, *, threads: int = 0, precision: str = "fp32") -> None:
         check_processor(precision)
-        core = _core()
+        core = openvino().Core()
         try:
             model = core.read_model(str(path))
             if precision == "int8":
@@ -82,17 +83,17 @@ def check_processor(precision: str) -> None:
 
 def capabilities() -> list[str]:
     """What OpenVINO can do on this processor: "FP32", "BF16", "INT8", ..."""
-    return list(_core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"))
+    return list(openvino().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"))
 
 
-def _core() -> Any:
+def openvino() -> Any:
+    """The package, imported without a word to its vendor. Raises MissingExtra."""
     # Its import tells the vendor that it was imported, unless this package can't be had: then it has a stub of its own.
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
     try:
-        import openvino
+        return importlib.import_module("openvino")
     except ImportError as error:
         raise MissingExtra(error.name or "openvino", "openvino") from None
-    return openvino.Core()
 
 
 def _settings(precision: str, threads: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ WORDS = WordTokenizer()
         ([0, 10], 10, 5, (0, 10)),
         ([], 10, 5, ()),
         ([10], 0, 5, (0,)),
+        ([319, 453, 177], 2, 0, (1, 1, 0)),  # too little for all: the best ranked have it
         ([10], -5, 5, (0,)),
     ],
 )
