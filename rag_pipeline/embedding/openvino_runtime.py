@@ -20,6 +20,8 @@ from rag_pipeline.errors import MissingExtra, ModelUnavailable
 GROUP = 64
 """Numbers that share a scale in int8. 32 is nearer to fp32 and slower, 128 no faster."""
 
+_first_use = threading.Lock()
+
 
 class OpenVinoEncoder:
     """`threads` 0 means one a core.
@@ -87,13 +89,20 @@ def capabilities() -> list[str]:
 
 
 def openvino() -> Any:
-    """The package, imported without a word to its vendor. Raises MissingExtra."""
+    """The package, imported without a word to its vendor and ready for several threads. Raises MissingExtra.
+
+    What `Tensor.data` needs is made at its first use, by code that runs Python: two threads that come first at once
+    wait for each other for ever, the one for the interpreter, the other, which has it, for what the first one makes.
+    """
     # Its import tells the vendor that it was imported, unless this package can't be had: then it has a stub of its own.
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
-    try:
-        return importlib.import_module("openvino")
-    except ImportError as error:
-        raise MissingExtra(error.name or "openvino", "openvino") from None
+    with _first_use:
+        try:
+            package = importlib.import_module("openvino")
+        except ImportError as error:
+            raise MissingExtra(error.name or "openvino", "openvino") from None
+        _ = package.Tensor(np.zeros(1, np.int64)).data
+    return package
 
 
 def _settings(precision: str, threads: int) -> dict[str, Any]:

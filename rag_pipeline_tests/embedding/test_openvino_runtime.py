@@ -1,9 +1,13 @@
 import os
 import subprocess
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -53,6 +57,28 @@ def test_threads_may_share_it_and_results_stay(embedder: OpenVinoEmbedder) -> No
         for found in pool.map(embedder.embed, [texts] * 16):
             np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(np.stack(kept), expected)
+
+
+def test_what_the_package_makes_at_its_first_use_is_made_before_threads_meet_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The real package's first `Tensor.data` never returns where two threads come to it at once."""
+    inside = threading.Lock()
+    made: list[int] = []
+
+    class Tensor:
+        def __init__(self, array: object) -> None: ...
+
+        @property
+        def data(self) -> None:
+            assert inside.acquire(blocking=False), "two threads at their first use at once"
+            time.sleep(0.01)
+            made.append(1)
+            inside.release()
+
+    monkeypatch.setitem(sys.modules, "openvino", cast("ModuleType", SimpleNamespace(Tensor=Tensor)))
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(lambda _: openvino_runtime.openvino() and made, range(8)))
 
 
 def test_runtime_and_precision_are_another_model(tmp_path: Path) -> None:
