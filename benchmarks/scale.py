@@ -2,9 +2,11 @@
 
     python -m benchmarks.scale --chunks 200000 [--systems rag_pipeline,lancedb,...] [--folder /tmp/scale]
 
-Each index is built in a process of its own (seconds, peak memory), or taken from the folder with --keep. Then all
-systems answer the same queries in turns, several rounds; the tables give the median of the rounds' medians, and ratios
-to the first system. Recall@20 is the dense leg's against exact search.
+Each index is built in a process of its own, or taken from the folder with --keep: seconds, and their ratio to the first
+system; seconds of all cores together; the most memory held at once, pages of mapped files included; the size on disk,
+of which ours is also the corpus, the tables for SQL and the sidecars. The line above says how busy the machine was.
+Then all systems answer the same queries in turns, several rounds; the tables give the median of the rounds' medians,
+and ratios to the first system. Recall@20 is the dense leg's against exact search.
 """
 
 import argparse
@@ -14,6 +16,7 @@ import platform
 import resource
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +41,17 @@ def main() -> None:
     arguments = parser.parse_args()
     data = corpus(arguments.folder / "corpora", chunks=arguments.chunks)
     names = arguments.systems.split(",")
-    print(f"{arguments.chunks} chunks of 384 dimensions, {os.cpu_count()} cores, {platform.processor() or 'x86-64'}\n")
-    print("| index | version | built in s | peak MB | on disk MB |\n|---|---|---|---|---|")
+    processor = platform.processor() or "x86-64"
+    busy = f"load {os.getloadavg()[0]:.1f}"
+    print(f"{arguments.chunks} chunks of 384 dimensions, {os.cpu_count()} cores, {processor}, {busy}\n")
+    print("| index | version | built in s | ratio | CPU s | peak MB | on disk MB |\n|---|---|---|---|---|---|---|")
+    first: Needs | None = None
     for name in names:
         place = arguments.folder / "indexes" / f"{name.replace(' ', '_').replace(',', '')}-{arguments.chunks}"
-        seconds, peak = (None, None) if arguments.keep and place.exists() else built(name, data, emptied(place))
+        needs = None if arguments.keep and place.exists() else built(name, data, emptied(place))
+        first = first or needs
         size = sum(f.stat().st_size for f in place.rglob("*") if f.is_file()) / 1e6
-        print(f"| {name} | {PEERS[name].version()} | {shown(seconds)} | {shown(peak)} | {size:.0f} |", flush=True)
+        print(f"| {name} | {PEERS[name].version()} | {shown(needs, first)} | {size:.0f} |", flush=True)
     exact = exact_rows(data, arguments.queries)
     systems: dict[str, Any] = {}
     for name in names:
@@ -56,8 +63,16 @@ def main() -> None:
         table(leg, systems, data, exact, rounds=arguments.rounds, queries=arguments.queries)
 
 
-def built(name: str, data: Corpus, place: Path) -> tuple[float, float]:
-    """(seconds, peak resident megabytes) of a fresh process that builds the index and nothing else."""
+@dataclass(frozen=True, slots=True)
+class Needs:
+    seconds: float
+    cpu_seconds: float
+    peak_megabytes: float
+    """Resident."""
+
+
+def built(name: str, data: Corpus, place: Path) -> Needs:
+    """Of a fresh process that builds the index and nothing else."""
     context = multiprocessing.get_context("spawn")
     parent, child = context.Pipe()
     process = context.Process(target=_build, args=(name, data, place, child))
@@ -72,9 +87,10 @@ def built(name: str, data: Corpus, place: Path) -> tuple[float, float]:
 def _build(name: str, data: Corpus, place: Path, pipe: Any) -> None:
     import pyarrow  # noqa: F401 - what everyone imports is not part of the time
 
-    started = time.perf_counter()
+    started, cpu = time.perf_counter(), time.process_time()
     PEERS[name].build(data, place)
-    pipe.send((time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    pipe.send(Needs(time.perf_counter() - started, time.process_time() - cpu, peak))
 
 
 def exact_rows(data: Corpus, queries: int) -> NDArray[np.int64]:
@@ -130,8 +146,11 @@ def table(
         )
 
 
-def shown(value: float | None) -> str:
-    return "kept" if value is None else f"{value:.1f}"
+def shown(needs: Needs | None, first: Needs | None) -> str:
+    if needs is None or first is None:
+        return "kept | | |"
+    ratio = needs.seconds / first.seconds
+    return f"{needs.seconds:.1f} | {ratio:.2f} | {needs.cpu_seconds:.1f} | {needs.peak_megabytes:.0f}"
 
 
 if __name__ == "__main__":

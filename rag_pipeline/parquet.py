@@ -30,6 +30,8 @@ class RowWriter:
         self._type = row_type
         self._schema = arrow_schema(row_type)
         self._batch: list[Any] = []
+        self._tables: list[pa.Table] = []
+        self._held = 0
         self.count = 0
 
     def __enter__(self) -> Self:
@@ -38,13 +40,20 @@ class RowWriter:
 
     def write(self, row: Any) -> None:
         self._batch.append(row)
-        self.count += 1
-        if len(self._batch) == ROW_GROUP:
-            self._flush()
+        self._added(1)
+
+    def write_table(self, table: pa.Table) -> None:
+        """Rows of another file of the same type, as they are stored; the file comes out as if each had been written."""
+        while len(table):
+            part = table.slice(0, ROW_GROUP - self._held)
+            self._close_batch()
+            self._tables.append(part)
+            self._added(len(part))
+            table = table.slice(len(part))
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            if kind is None and self._batch:
+            if kind is None and self._held:
                 self._flush()
             self._writer.close()
             if kind is None:
@@ -52,13 +61,60 @@ class RowWriter:
         finally:
             self._partial.unlink(missing_ok=True)
 
+    def _added(self, rows: int) -> None:
+        self.count += rows
+        self._held += rows
+        if self._held == ROW_GROUP:
+            self._flush()
+
     def _flush(self) -> None:
-        columns = {
-            name: [_encode(getattr(row, name), hint) for row in self._batch]
-            for name, hint in _hints(self._type).items()
-        }
-        self._writer.write_table(pa.table(columns, schema=self._schema))
-        self._batch = []
+        self._close_batch()
+        # One piece a column: how a column lies in memory decides how it is cut into pages.
+        self._writer.write_table(pa.concat_tables(self._tables).combine_chunks())
+        self._tables, self._held = [], 0
+
+    def _close_batch(self) -> None:
+        """The rows so far as a table."""
+        if self._batch:
+            columns = {
+                name: [_encode(getattr(row, name), hint) for row in self._batch]
+                for name, hint in _hints(self._type).items()
+            }
+            self._tables.append(pa.table(columns, schema=self._schema))
+            self._batch = []
+
+
+class RowSlices:
+    """Runs of rows of a file that a RowWriter wrote, as they are stored; a row group is held at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = pq.ParquetFile(path)
+        self._held: tuple[int, pa.Table] | None = None
+
+    def take(self, first: int, count: int) -> pa.Table:
+        """Raises IndexError where the file has fewer rows."""
+        parts = [self._schema_only()]
+        while count:
+            number, offset = divmod(first, ROW_GROUP)
+            part = self._group(number).slice(offset, count)
+            if not len(part):
+                raise IndexError(f"row {first} of {self._file.metadata.num_rows}")
+            parts.append(part)
+            first, count = first + len(part), count - len(part)
+        return pa.concat_tables(parts)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _group(self, number: int) -> pa.Table:
+        if self._held is None or self._held[0] != number:
+            if number >= self._file.num_row_groups:
+                raise IndexError(f"row group {number} of {self._file.num_row_groups}")
+            self._held = number, self._file.read_row_group(number)
+        return self._held[1]
+
+    def _schema_only(self) -> pa.Table:
+        return self._file.schema_arrow.empty_table()
 
 
 def write_rows(path: Path, row_type: type, rows: Iterable[Any]) -> int:

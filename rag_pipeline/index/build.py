@@ -6,7 +6,7 @@ What goes into the files is `load.py`'s business, whether they are right is `ver
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -55,10 +55,12 @@ def build_index(
     embedder: Mapping[str, str | int],
     builds: Path,
     default_access: Literal["public", "restricted"] = "public",
+    verify: Callable[[Path], Sequence[Problem]] = verify_build,
     progress: Callable[[Progress], None] | None = None,
 ) -> BuildInfo:
     """Build from the three stage folders, whose names are their keys, or return the intact build of the same inputs.
 
+    `verify` says whether a build that is there already is intact; a new one is always verified in full.
     A damaged build of the same key is moved aside to `.corrupt-<key>-<n>` and made again. A failure leaves nothing
     behind. Raises InvalidSource for stages that don't fit together, IncompatibleBuild for vectors of another dimension,
     CorruptBuild where what was written does not verify, and OSError (disk full).
@@ -80,7 +82,7 @@ def build_index(
     target = builds / key
     report = _reporter(progress, started)
     with hold_exclusive(builds / f".{key}.lock"):  # a second builder of the same key waits, and finds this one's build
-        problems = verify_build(target) if target.exists() else ()
+        problems = tuple(verify(target)) if target.exists() else ()
         if target.exists() and not problems:
             return _info(target, started, reused=True)
         with _temporary_folder(builds) as folder:

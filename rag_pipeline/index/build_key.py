@@ -10,7 +10,7 @@ from rag_pipeline.text.analyzer import ANALYZER_VERSION
 FORMAT_VERSION = 2
 """What readers check; raise it with every change of tables or sidecars that an older reader would misread."""
 
-BUILDER_VERSION = 1
+BUILDER_VERSION = 2
 """Raise it with every change of the builder that gives other content for the same inputs."""
 
 INDEX_VERSION = f"{FORMAT_VERSION}.{BUILDER_VERSION}.{ANALYZER_VERSION}"

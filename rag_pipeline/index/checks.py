@@ -1,6 +1,7 @@
 """Properties of vectors and of a build, one a function; Dagster and the command line only convert the result."""
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from rag_pipeline.index.ann_check import ann_recall
 from rag_pipeline.index.dense import BATCH, open_array, unsearchable
 from rag_pipeline.index.manifest import read_manifest
 from rag_pipeline.index.open import open_build
-from rag_pipeline.index.verify import verify_build
+from rag_pipeline.index.verify import Problem, verify_build
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ def index_is_not_empty(candidate: Candidate) -> CheckResult:
     return CheckResult(False, "no chunk to find; check the sources, or set allow_empty", {"chunks": 0})
 
 
-def build_verifies(candidate: Candidate) -> CheckResult:
-    problems = verify_build(candidate.folder)
+def build_verifies(candidate: Candidate, *, verify: Callable[[Path], Sequence[Problem]] = verify_build) -> CheckResult:
+    problems = verify(candidate.folder)
     if problems:
         shown = "; ".join(f"{p.file}: {p.message}" for p in problems[:3])
         return CheckResult(False, f"{shown}; build the index again", {"problems": len(problems)})

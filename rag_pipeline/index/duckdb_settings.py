@@ -4,6 +4,8 @@ Extensions come from their wheels and are never fetched: `LOAD 'path'`, no INSTA
 or change a setting.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -15,7 +17,7 @@ from rag_pipeline.errors import IncompatibleBuild, MissingExtra
 Extension = Literal["vss", "fts"]
 EXTENSIONS: tuple[Extension, ...] = ("vss", "fts")
 
-BUILD_MEMORY = "2GB"
+BUILD_MEMORY = "1GB"
 READ_MEMORY = "1GB"
 READ_THREADS = 2
 ATTACHED = "build"
@@ -31,7 +33,7 @@ def connect_for_building(path: Path) -> duckdb.DuckDBPyConnection:
     config: Config = {**_NO_FETCHING, "memory_limit": BUILD_MEMORY, "temp_directory": str(path.parent / "spill")}
     connection = duckdb.connect(str(path), config=config)
     load_extensions(connection)
-    connection.execute("SET hnsw_enable_experimental_persistence = true")
+    connection.execute("SET GLOBAL hnsw_enable_experimental_persistence = true")
     # It draws over our own progress, and into logs. As a SET it fails in a notebook without ipywidgets.
     connection.execute("PRAGMA disable_progress_bar")
     return connection
@@ -95,6 +97,16 @@ def extension_file(name: Extension, *, version: str = duckdb.__version__) -> Pat
             f" install one version of both: pip install duckdb=={version} duckdb-extension-{name}=={version}"
         )
     return file
+
+
+@contextmanager
+def registered(connection: duckdb.DuckDBPyConnection, name: str, table: object) -> Iterator[None]:
+    """An Arrow table or stream that SQL knows by `name` meanwhile."""
+    connection.register(name, table)
+    try:
+        yield
+    finally:
+        connection.unregister(name)
 
 
 def _quoted(path: Path) -> str:

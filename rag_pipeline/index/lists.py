@@ -14,10 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_pipeline.index.dense import open_array
+from rag_pipeline.index.dense import Floats, OnDisk, batches, open_array
 from rag_pipeline.index.files import LISTS
 
-BATCH = 8192
 LISTS_A_ROOT = 1.5
 """Lists for n rows: this many times the root of n, so that finding the lists costs about as much as reading them."""
 SAMPLED_A_LIST = 64
@@ -31,8 +30,6 @@ NOISE = 0.8
 RECALL = 0.995
 SPARE = 1.5
 """Lists read in proportion to those the made-up queries needed: real ones are less like the chunks."""
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ class Lists:
             yield span
 
 
-def make_lists(vectors: Floats, *, lists: int = 0) -> Lists:
+def make_lists(vectors: Floats | OnDisk, *, lists: int = 0) -> Lists:
     """Spherical k-means on a sample, then every row to its nearest centroid. `vectors` (n, dimension), unit length.
 
     `lists` 0: by the number of rows. The seed is fixed.
@@ -83,7 +80,7 @@ def make_lists(vectors: Floats, *, lists: int = 0) -> Lists:
     return Lists(np.asarray(centroids, np.float32), indptr, rows, positions)
 
 
-def probes_needed(vectors: Floats, lists: Lists, *, recall: float = RECALL) -> int:
+def probes_needed(vectors: Floats | OnDisk, lists: Lists, *, recall: float = RECALL) -> int:
     """How many lists a search has to read for this recall@10, `SPARE` included. `vectors` by row."""
     random = np.random.default_rng(SEED)
     count = min(QUERIES, len(vectors))
@@ -114,22 +111,18 @@ def open_lists(folder: Path) -> Lists | None:
     return Lists(**{n: open_array(folder / LISTS / f"{n}.npy") for n in ("centroids", "indptr", "rows", "positions")})
 
 
-def _nearest(vectors: Floats, centroids: Floats) -> NDArray[np.int64]:
-    nearest = np.empty(len(vectors), np.int64)
-    for first in range(0, len(vectors), BATCH):
-        block = vectors[first : first + BATCH] @ centroids.T
-        nearest[first : first + len(block)] = block.argmax(axis=1)
-    return nearest
+def _nearest(vectors: Floats | OnDisk, centroids: Floats) -> NDArray[np.int64]:
+    return np.concatenate([(block @ centroids.T).argmax(axis=1) for _, block in batches(vectors)])
 
 
-def _exact(vectors: Floats, queries: Floats, limit: int) -> NDArray[np.int64]:
+def _exact(vectors: Floats | OnDisk, queries: Floats, limit: int) -> NDArray[np.int64]:
     """(queries, limit) rows of the nearest vectors, in no order; a batch of rows at a time."""
     rows = np.zeros((len(queries), 0), np.int64)
     scores = np.zeros((len(queries), 0), np.float32)
-    for first in range(0, len(vectors), BATCH):
-        block = queries @ vectors[first : first + BATCH].T
-        numbers = np.broadcast_to(np.arange(first, first + block.shape[1]), block.shape)
-        scores, rows = np.hstack([scores, block]), np.hstack([rows, numbers])
+    for first, block in batches(vectors):
+        found = queries @ block.T
+        numbers = np.broadcast_to(np.arange(first, first + len(block)), found.shape)
+        scores, rows = np.hstack([scores, found]), np.hstack([rows, numbers])
         if scores.shape[1] > limit:
             keep = np.argpartition(-scores, limit - 1, axis=1)[:, :limit]
             scores, rows = np.take_along_axis(scores, keep, axis=1), np.take_along_axis(rows, keep, axis=1)

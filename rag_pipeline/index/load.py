@@ -1,26 +1,27 @@
 """Filling `index.duckdb` and its sidecars from the Parquet files and vectors of the earlier stages, in bulk.
 
-Indexes come last: DuckDB's fts never sees rows inserted after it was built. Nothing here decides where a build lies or
-whether it may be used.
+Rows first, indexes over them afterwards. Nothing here decides where a build lies or whether it may be used.
 """
 
 import json
 import shutil
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from rag_pipeline.arrays import new_array
 from rag_pipeline.errors import InvalidSource
-from rag_pipeline.index.dense import BATCH, given_vectors, open_array, write_vectors
-from rag_pipeline.index.duckdb_settings import connect_for_building
+from rag_pipeline.index.dense import OnDisk, batches, given_vectors, write_vectors
+from rag_pipeline.index.duckdb_settings import connect_for_building, registered
 from rag_pipeline.index.files import DATABASE, LAYOUT, LAYOUT_COLUMNS, VECTORS
 from rag_pipeline.index.inputs import Inputs
-from rag_pipeline.index.lexical import index_tokens, write_postings
+from rag_pipeline.index.lexical import index_texts
 from rag_pipeline.index.lists import make_lists, probes_needed, write_lists
 from rag_pipeline.index.records import write_records
 from rag_pipeline.index.schema_sql import (
@@ -32,7 +33,7 @@ from rag_pipeline.index.schema_sql import (
     LOAD_LEDGER,
     LOAD_SECTIONS,
     SELECT_LAYOUT,
-    STAGE_CHUNKS,
+    SELECT_ORDER,
     TABLES,
 )
 from rag_pipeline.schema import headers_json
@@ -57,25 +58,30 @@ def fill(
         connection.execute(LOAD_DOCUMENTS, [str(folder / "documents.parquet")])
         connection.execute(LOAD_SECTIONS, [str(folder / "sections.parquet")])
         connection.execute(LOAD_LEDGER, [str(folder / "ledger.parquet")])
-        given = _load_chunks(connection, folder, inputs, dimension=dimension, model=model)
-        _write_layout(connection, folder)
-        write_records(connection, folder)
-        index_tokens(connection, Analyzer(settings.language))
-        terms, postings = write_postings(connection, folder, k1=settings.k1, b=settings.b)
-        connection.execute(CREATE_ROW_INDEXES)
-        counts = {name: _count(connection, name) for name in COUNTED}
-        hnsw = settings.hnsw is True or (settings.hnsw == "auto" and counts["chunks"] <= HNSW_UP_TO)
-        if hnsw:
-            connection.execute(CREATE_HNSW.format(m=settings.hnsw_m, ef_construction=settings.hnsw_ef_construction))
-        counts["hnsw"] = int(hnsw)
+        given, positions = _write_vectors(connection, folder, inputs, dimension=dimension, model=model)
+        hnsw = settings.hnsw is True or (settings.hnsw == "auto" and len(positions) <= HNSW_UP_TO)
+        with ThreadPoolExecutor(1) as beside:  # native code, next to Python that keeps one core at best
+            lists = beside.submit(_group_vectors, folder, settings, chunks=len(positions))
+            _load_chunks(connection, folder, positions, dimension=dimension)
+            connection.execute(CREATE_ROW_INDEXES)
+            graph = beside.submit(_create_hnsw, connection.cursor(), settings) if hnsw else None
+            _write_layout(connection, folder)
+            write_records(connection, folder)
+            terms, postings = index_texts(connection, folder, Analyzer(settings.language), k1=settings.k1, b=settings.b)
+            grouped = lists.result()
+            if graph:
+                graph.result()
         connection.executemany("INSERT INTO index_info VALUES (?, ?)", sorted(info.items()))
-        counts |= {"terms": terms, "postings": postings, "unembedded": given - counts["chunks"]}
+        counts = {name: _count(connection, name) for name in COUNTED}
+        counts |= {"terms": terms, "postings": postings, "unembedded": given - len(positions)}
         counts["restricted"] = int(connection.execute(COUNT_RESTRICTED).fetchall()[0][0])
-        counts |= _group_vectors(folder, settings, chunks=counts["chunks"])
+        counts |= {"hnsw": int(hnsw), **grouped}
         connection.execute("CHECKPOINT")
     finally:
         connection.close()
         shutil.rmtree(folder / "spill", ignore_errors=True)
+    if counts["lists"]:
+        (folder / GROUPED).replace(folder / VECTORS)
     return counts
 
 
@@ -90,49 +96,55 @@ def _copy_parquet(folder: Path, inputs: Inputs) -> None:
                 writer.write_batch(batch)
 
 
-def _load_chunks(
+def _write_vectors(
     connection: duckdb.DuckDBPyConnection, folder: Path, inputs: Inputs, *, dimension: int, model: str
-) -> int:
-    """Texts by Parquet, embeddings by Arrow batches from the memory-mapped vectors, both in the build's row order.
-
-    Returns the number of chunks before those without a vector were left out.
-    """
+) -> tuple[int, NDArray[np.int64]]:
+    """vectors.npy in the build's order. Returns the number of chunks before those without a vector were left out, and
+    for every row of the build its place in chunks.parquet."""
     vectors, rows = given_vectors(inputs.vectors, dimension=dimension, model=model)
-    available = pq.ParquetFile(folder / "chunks.parquet").metadata.num_rows
+    available = int(pq.ParquetFile(folder / "chunks.parquet").metadata.num_rows)
     if len(np.unique(rows)) < len(rows) or (len(rows) and not 0 <= rows.min() <= rows.max() < available):
         raise InvalidSource(
             f"{inputs.vectors}: rows.npy does not fit the {available} chunks of {inputs.chunking};"
             " run the embedding step again"
         )
-    kept = pa.table({"vector": np.arange(len(rows)), "position": np.asarray(rows, np.int64)})
-    connection.register("kept", kept)
-    connection.execute(STAGE_CHUNKS, [str(folder / "chunks.parquet")])
-    connection.unregister("kept")
-    order = np.asarray(connection.execute("SELECT vector FROM staged ORDER BY row").fetchnumpy()["vector"], np.int64)
-    for first, batch in write_vectors(folder / VECTORS, vectors, order):
-        embedding = pa.FixedSizeListArray.from_arrays(pa.array(batch.ravel()), dimension)
-        row = pa.array(np.arange(first, first + len(batch), dtype=np.int32))
-        connection.register("batch", pa.table({"row": row, "embedding": embedding}))
-        connection.execute(LOAD_CHUNKS)
-        connection.unregister("batch")
-    connection.execute("DROP TABLE staged")
-    return int(available)
+    with registered(connection, "given", pa.table({"vector": np.arange(len(rows)), "position": rows})):
+        order = connection.execute(SELECT_ORDER, [str(folder / "chunks.parquet")]).fetchnumpy()
+    write_vectors(folder / VECTORS, vectors, np.asarray(order["vector"], np.int64))
+    return available, np.asarray(order["position"], np.int64)
+
+
+def _load_chunks(
+    connection: duckdb.DuckDBPyConnection, folder: Path, positions: NDArray[np.int64], *, dimension: int
+) -> None:
+    """Texts from Parquet beside embeddings from vectors.npy, both in the build's row order."""
+    schema = pa.schema([("embedding", pa.list_(pa.float32(), dimension))])
+    blocks = (
+        pa.record_batch([pa.FixedSizeListArray.from_arrays(pa.array(block.ravel()), dimension)], schema=schema)
+        for _, block in batches(OnDisk(folder / VECTORS))
+    )
+    ordered = pa.table({"row": np.arange(len(positions), dtype=np.int32), "position": positions})
+    with (
+        registered(connection, "ordered", ordered),
+        registered(connection, "embeddings", pa.RecordBatchReader.from_batches(schema, blocks)),
+    ):
+        connection.execute(LOAD_CHUNKS, [str(folder / "chunks.parquet")])
 
 
 def _group_vectors(folder: Path, settings: IndexSettings, *, chunks: int) -> dict[str, int]:
-    """Inverted lists for a build that is large enough; vectors.npy is then put into their order."""
+    """Inverted lists for a build that is large enough, and the vectors in their order, under a name of their own."""
     if chunks < settings.lists_from:
         return {"lists": 0, "probes": 0}
-    vectors = open_array(folder / VECTORS)
+    vectors = OnDisk(folder / VECTORS)
     lists = make_lists(vectors, lists=settings.lists)
-    probes = probes_needed(vectors, lists)
     write_lists(folder, lists)
-    grouped = new_array(folder / GROUPED, dtype=np.float32, shape=vectors.shape)
-    for first in range(0, chunks, BATCH):
-        grouped[first : first + BATCH] = vectors[lists.rows[first : first + BATCH]]
-    grouped.flush()
-    (folder / GROUPED).replace(folder / VECTORS)
-    return {"lists": len(lists.centroids), "probes": probes}
+    write_vectors(folder / GROUPED, vectors, lists.rows)
+    return {"lists": len(lists.centroids), "probes": probes_needed(vectors, lists)}
+
+
+def _create_hnsw(cursor: duckdb.DuckDBPyConnection, settings: IndexSettings) -> None:
+    with cursor:
+        cursor.execute(CREATE_HNSW.format(m=settings.hnsw_m, ef_construction=settings.hnsw_ef_construction))
 
 
 def _write_layout(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
@@ -142,6 +154,7 @@ def _write_layout(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     np.save(folder / LAYOUT, stacked)
 
 
+@lru_cache(4096)
 def _headers_object(pairs: str) -> str:
     """The path as Parquet keeps it, `[[1, "Setup"]]`, to the JSON object that SQL users see, `{"h1": "Setup"}`."""
     return json.dumps(headers_json(tuple((level, title) for level, title in json.loads(pairs))), ensure_ascii=False)

@@ -8,6 +8,7 @@ two agree by construction; `verify.py` compares them. A chunk's content is its s
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ def write_records(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         folder,
         "chunks",
         (
-            _json([chunk_id, section_id, json.loads(headers), lead, kind])
+            _json([chunk_id, section_id, _object(headers), lead, kind])
             for chunk_id, section_id, headers, lead, kind in _rows(connection, SELECT_CHUNK_RECORDS)
         ),
     )
@@ -157,6 +158,11 @@ def _rows(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[tuple[Any
     cursor = connection.cursor().execute(sql)
     while batch := cursor.fetchmany(BATCH):
         yield from batch
+
+
+@lru_cache(4096)
+def _object(text: str) -> Any:
+    return json.loads(text)
 
 
 def _json(value: object) -> bytes:

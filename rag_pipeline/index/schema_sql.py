@@ -87,33 +87,39 @@ FROM chunks c JOIN sections s USING (section_id) JOIN documents d ON d.doc_id = 
 # `[[level, title], ...]` as the Parquet files have it, to `{"h1": title}`.
 LOAD_DOCUMENTS = """
 INSERT INTO documents
-SELECT row_number() OVER (ORDER BY doc_id) - 1, doc_id, source, text, format, content_hash, metadata_hash, title,
+SELECT row_number() OVER () - 1, doc_id, source, text, format, content_hash, metadata_hash, title,
        body_start, category, author, language, version, CAST(created AS TIMESTAMP), CAST(updated AS TIMESTAMP), tags,
        access, description, extra, canonical_id, source_map, locators
-FROM read_parquet(?) ORDER BY doc_id
+FROM (FROM read_parquet(?) ORDER BY doc_id)
 """
 
 LOAD_SECTIONS = """
 INSERT INTO sections
-SELECT row_number() OVER (ORDER BY doc_id, ordinal, section_id) - 1, section_id, doc_id, ordinal, start, "end",
+SELECT row_number() OVER () - 1, section_id, doc_id, ordinal, start, "end",
        headers_object(headers), kind
-FROM read_parquet(?) ORDER BY doc_id, ordinal, section_id
+FROM (FROM read_parquet(?) ORDER BY doc_id, ordinal, section_id)
 """
 
-# `kept` says which row of chunks.parquet each given vector belongs to; a chunk without a vector is left out.
-STAGE_CHUNKS = """
-CREATE TEMP TABLE staged AS
-SELECT CAST(row_number() OVER (ORDER BY c.doc_id, c.ordinal, c.chunk_id) - 1 AS INTEGER) AS row, k.vector AS vector, c.*
-FROM kept k JOIN (SELECT * RENAME (file_row_number AS position) FROM read_parquet(?, file_row_number = true)) c
+# `given` says which row of chunks.parquet each given vector belongs to; a chunk without a vector is left out.
+SELECT_ORDER = """
+SELECT g.vector, g.position
+FROM given g JOIN (SELECT * RENAME (file_row_number AS position) FROM read_parquet(?, file_row_number = true)) c
   USING (position)
+ORDER BY c.doc_id, c.ordinal, c.chunk_id
 """
 
-# `batch` has `row` and `embedding` of one run of rows.
+# `ordered` is that with the rows of the build, `embeddings` streams the vectors in their order.
 LOAD_CHUNKS = """
 INSERT INTO chunks
-SELECT c.row, c.chunk_id, c.section_id, c.doc_id, c.ordinal, c.start, c."end", coalesce(s.headers, '{}'), c.text,
-       c.lead, c.search_text, c.tokens, c.kind, b.embedding
-FROM staged c JOIN batch b USING (row) LEFT JOIN sections s USING (section_id) ORDER BY c.row
+SELECT c.*, e.embedding
+FROM (
+    SELECT CAST(o.row AS INTEGER), c.chunk_id, c.section_id, c.doc_id, c.ordinal, c.start, c."end",
+           coalesce(s.headers, '{}'), c.text, c.lead, c.search_text, c.tokens, c.kind
+    FROM ordered o
+    JOIN read_parquet(?, file_row_number = true) c ON c.file_row_number = o.position
+    LEFT JOIN sections s USING (section_id)
+    ORDER BY o.row
+) c POSITIONAL JOIN embeddings e
 """
 
 # What a query needs of every chunk without asking DuckDB; columns as `open.Layout` names them.
@@ -135,21 +141,33 @@ CREATE UNIQUE INDEX documents_row ON documents (row);
 CREATE INDEX sections_id ON sections (section_id);
 """
 
+SELECT_INDEXED = "SELECT row, search_text, content FROM chunks ORDER BY row"
+
 CREATE_FTS = """
 PRAGMA create_fts_index('chunk_tokens', 'row', 'token_text', stemmer = 'none', stopwords = 'none',
                         ignore = '[[:space:]]+', strip_accents = 0, lower = 0)
 """
-SELECT_TERMS = "SELECT termid, term, df FROM fts_main_chunk_tokens.dict"
-SELECT_STATS = "SELECT num_docs, avgdl FROM fts_main_chunk_tokens.stats"
-COUNT_LEXICAL = "SELECT count(*) FROM fts_main_chunk_tokens.docs"
-
-# df of a term is the number of chunks it is in, so its postings begin where those of the terms before it end.
-SELECT_POSTINGS = """
-SELECT o.number, CAST(d.name AS INTEGER) AS row, CAST(count(*) AS INTEGER) AS tf,
-       CAST(any_value(d.len) AS INTEGER) AS length, CAST(any_value(o.df) AS INTEGER) AS df
-FROM fts_main_chunk_tokens.terms t JOIN term_order o USING (termid) JOIN fts_main_chunk_tokens.docs d USING (docid)
-GROUP BY o.number, d.name ORDER BY o.number, row
+# `source` has one row an occurrence (row, termid), one a term (termid, term, df), one a chunk (row, length).
+FILL_FTS_TERMS = "INSERT INTO fts_main_chunk_tokens.terms SELECT row, 0, termid FROM source"
+FILL_FTS_DICT = "INSERT INTO fts_main_chunk_tokens.dict SELECT termid, term, df FROM source"
+FILL_FTS_DOCS = """
+INSERT INTO fts_main_chunk_tokens.docs SELECT row, row, length FROM source;
+UPDATE fts_main_chunk_tokens.stats SET num_docs = (SELECT count(*) FROM fts_main_chunk_tokens.docs),
+                                       avgdl = (SELECT avg(len) FROM fts_main_chunk_tokens.docs);
 """
+SELECT_FTS_STATS = "SELECT num_docs, avgdl FROM fts_main_chunk_tokens.stats"
+SELECT_FTS_DICT = "SELECT term, df FROM fts_main_chunk_tokens.dict"
+SELECT_FTS_OF_ROWS = """
+SELECT o.name, d.term, count(*) FROM fts_main_chunk_tokens.terms t
+JOIN fts_main_chunk_tokens.docs o USING (docid) JOIN fts_main_chunk_tokens.dict d USING (termid)
+WHERE list_contains(?, o.name) GROUP BY ALL
+"""
+SELECT_TOKENS_OF_ROW = "SELECT token_text, search_text, content FROM chunk_tokens JOIN chunks USING (row) WHERE row = ?"
+COUNT_FTS_TERMS = """
+SELECT (SELECT count(*) FROM fts_main_chunk_tokens.terms),
+       (SELECT coalesce(sum(len), 0) FROM fts_main_chunk_tokens.docs)
+"""
+COUNT_LEXICAL = "SELECT count(*) FROM fts_main_chunk_tokens.docs"
 
 COUNT_RESTRICTED = "SELECT count(*) FROM documents WHERE access IS NOT NULL"
 

@@ -11,29 +11,31 @@ import duckdb
 import numpy as np
 
 from rag_pipeline.errors import CorruptBuild
-from rag_pipeline.index.dense import BATCH, unsearchable
 from rag_pipeline.index.duckdb_settings import connect_reader
 from rag_pipeline.index.files import (
     DATABASE,
     LAYOUT,
     LAYOUT_COLUMNS,
-    LISTS,
     MANIFEST,
     POSTINGS,
     RECORDS,
     VECTORS,
     WRITE_AHEAD_LOG,
 )
-from rag_pipeline.index.indexed_text import indexed_text
-from rag_pipeline.index.manifest import Manifest, build_files, file_hash, read_manifest
+from rag_pipeline.index.manifest import Manifest, build_files, file_hashes, read_manifest
 from rag_pipeline.index.open import Index, open_build
-from rag_pipeline.index.postings import term_hashes
 from rag_pipeline.index.schema_sql import COUNT_LEXICAL, COUNT_RESTRICTED, SELECT_LAYOUT
+from rag_pipeline.index.verify_lexical import lexical_faults
+from rag_pipeline.index.verify_vectors import vector_faults
 
 SAMPLE = 64
 """Chunks whose sidecars are compared with the tables one by one."""
 
-TABLES = ("documents", "sections", "chunks", "chunk_tokens", "ledger", "index_info")
+FTS_TABLES = ("terms", "dict", "docs", "stats")
+TABLES = (
+    *("documents", "sections", "chunks", "chunk_tokens", "ledger", "index_info"),
+    *(f"fts_main_chunk_tokens.{name}" for name in FTS_TABLES),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +50,7 @@ def verify_build(folder: Path, *, deep: bool = True) -> tuple[Problem, ...]:
     Shallow: manifest, sizes, shapes. Deep: also the checksum and a full read of every file, and that counts, ledger,
     references and sidecars agree. Raises IncompatibleBuild for a build of another format.
     """
-    try:
-        manifest = read_manifest(folder)
-    except CorruptBuild as error:
-        return (Problem(MANIFEST, str(error)),)
-    problems = tuple(_files(folder, manifest, deep=deep))
-    if problems:
+    if problems := file_problems(folder, deep=deep):
         return problems  # what was changed can't be trusted to say anything about the rest
     try:
         index = open_build(folder)
@@ -66,8 +63,18 @@ def verify_build(folder: Path, *, deep: bool = True) -> tuple[Problem, ...]:
         index.close()
 
 
+def file_problems(folder: Path, *, deep: bool = True) -> tuple[Problem, ...]:
+    """What is wrong with single files: missing, unknown, of another size or, deep, of another checksum."""
+    try:
+        manifest = read_manifest(folder)
+    except CorruptBuild as error:
+        return (Problem(MANIFEST, str(error)),)
+    return tuple(_files(folder, manifest, deep=deep))
+
+
 def _files(folder: Path, manifest: Manifest, *, deep: bool) -> Iterator[Problem]:
     present = set(build_files(folder))
+    hashes = file_hashes(folder) if deep else {}
     for name in sorted(present - manifest.files.keys()):
         what = "a finished build has no write-ahead log" if name == WRITE_AHEAD_LOG else "the manifest does not know it"
         yield Problem(name, f"{what}; remove it, or re-index")
@@ -78,7 +85,7 @@ def _files(folder: Path, manifest: Manifest, *, deep: bool) -> Iterator[Problem]
         size = (folder / name).stat().st_size
         if size != entry.size:
             yield Problem(name, f"has {size} bytes, the manifest says {entry.size}")
-        elif deep and file_hash(folder / name) != entry.sha256:
+        elif deep and hashes[name] != entry.sha256:
             yield Problem(name, "its checksum differs from the manifest's: it was changed or damaged")
 
 
@@ -90,7 +97,7 @@ def _contents(index: Index) -> Iterator[Problem]:
         ("ledger.parquet", _ledger),
         (VECTORS, _vectors),
         (LAYOUT, _layout),
-        (POSTINGS, _postings),
+        (POSTINGS, _lexical),
         (RECORDS, _records),
     )
     connection = connect_reader(index.folder / DATABASE, extensions=("vss", "fts"))
@@ -171,22 +178,8 @@ def _ledger(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Pro
 
 
 def _vectors(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Problem]:
-    for first in range(0, len(index.vectors), BATCH):
-        bad = unsearchable(index.vectors.data[first : first + BATCH])
-        if bad.any():
-            yield Problem(
-                VECTORS, f"{int(bad.sum())} vectors are NaN, zero or not of unit length from position {first}"
-            )
-    lists = index.vectors.lists
-    if lists is not None and not (
-        np.array_equal(lists.rows[lists.positions], np.arange(index.chunks)) and int(lists.indptr[-1]) == index.chunks
-    ):
-        yield Problem(LISTS, "the lists don't hold every row once")
-        return
-    for row in _sample(index):
-        (stored,) = connection.execute("SELECT embedding FROM chunks WHERE row = ?", [row]).fetchall()[0]
-        if not np.array_equal(np.asarray(stored, np.float32), index.vectors[row]):
-            yield Problem(VECTORS, f"row {row} differs from the table")
+    for file, message in vector_faults(index, connection, sample(index.chunks)):
+        yield Problem(file, message)
 
 
 def _layout(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Problem]:
@@ -196,31 +189,9 @@ def _layout(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Pro
             yield Problem(LAYOUT, f"its {name} column differs from the tables")
 
 
-def _postings(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Problem]:
-    """The sample's token text is what the analyzer makes of it today, and its postings have its terms."""
-    postings = index.postings
-    if len(postings.rows) and not 0 <= postings.rows.min() <= postings.rows.max() < index.chunks:
-        yield Problem(POSTINGS, "rows outside the chunks")
-        return
-    if not np.all(postings.term_hash[1:] > postings.term_hash[:-1]) or not np.all(np.isfinite(postings.weights)):
-        yield Problem(POSTINGS, "terms are not sorted, or a weight is not finite")
-        return
-    for row in _sample(index):
-        sql = "SELECT token_text, search_text, content FROM chunk_tokens JOIN chunks USING (row) WHERE row = ?"
-        token_text, search_text, content = connection.execute(sql, [row]).fetchall()[0]
-        tokens = token_text.split()
-        if token_text != index.analyzer.token_text(indexed_text(search_text, content)):
-            yield Problem(DATABASE, f"the token text of row {row} is not what the analyzer makes of it")
-        numbers = postings.term_numbers(tokens)
-        if len(numbers) < len(np.unique(term_hashes(list(dict.fromkeys(tokens))))):
-            yield Problem(POSTINGS, f"terms of row {row} are missing")
-            continue
-        for number in numbers:
-            held = postings.rows[int(postings.indptr[number]) : int(postings.indptr[number + 1])]
-            at = int(np.searchsorted(held, row))
-            if at == len(held) or held[at] != row:
-                yield Problem(POSTINGS, f"row {row} is missing from one of its terms")
-                break
+def _lexical(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Problem]:
+    for file, message in lexical_faults(index, connection, sample(index.chunks)):
+        yield Problem(file, message)
 
 
 def _records(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Problem]:
@@ -238,7 +209,7 @@ def _records(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Pr
     ids = [str(i) for (i,) in connection.execute("SELECT section_id FROM sections ORDER BY row").fetchall()]
     if index.records.section_rows(ids) != list(range(len(ids))):
         yield Problem(RECORDS, "sections are not found at their row")
-    for row in _sample(index):
+    for row in sample(index.chunks):
         sql = (
             "SELECT chunk_id, section_id, d.row, doc_id, text FROM chunks c JOIN documents d USING (doc_id)"
             " WHERE c.row = ?"
@@ -249,11 +220,11 @@ def _records(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Pr
             yield Problem(RECORDS, f"the record of row {row} differs from the table")
 
 
-def _sample(index: Index) -> list[int]:
+def sample(chunks: int) -> list[int]:
     """Evenly spread rows, first and last included."""
-    if not index.chunks:
+    if not chunks:
         return []
-    return sorted({int(row) for row in np.linspace(0, index.chunks - 1, min(SAMPLE, index.chunks))})
+    return sorted({int(row) for row in np.linspace(0, chunks - 1, min(SAMPLE, chunks))})
 
 
 def _number(connection: duckdb.DuckDBPyConnection, sql: str) -> int:

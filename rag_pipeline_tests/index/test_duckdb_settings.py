@@ -1,11 +1,18 @@
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from rag_pipeline.errors import IncompatibleBuild, MissingExtra
 from rag_pipeline.index import duckdb_settings
-from rag_pipeline.index.duckdb_settings import connect_for_building, extension_file, load_extensions, memory_connection
+from rag_pipeline.index.duckdb_settings import (
+    connect_for_building,
+    extension_file,
+    load_extensions,
+    memory_connection,
+    registered,
+)
 
 
 def test_extensions_come_from_their_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,3 +47,13 @@ def test_building_allows_hnsw_in_a_file(tmp_path: Path) -> None:
     with pytest.raises(duckdb.Error):
         reader.execute("INSERT INTO t VALUES ([1, 2])")
     reader.close()
+
+
+def test_a_table_is_known_by_its_name_only_meanwhile() -> None:
+    connection = memory_connection()
+    with pytest.raises(ZeroDivisionError), registered(connection, "given", pa.table({"n": [1, 2]})):
+        assert connection.execute("SELECT sum(n) FROM given").fetchall() == [(3,)]
+        raise ZeroDivisionError
+    with pytest.raises(duckdb.CatalogException):
+        connection.execute("FROM given")
+    connection.close()

@@ -1,4 +1,4 @@
-"""BM25 against the formula by hand, against an independent implementation, and against DuckDB's own."""
+"""BM25 against an independent implementation and against DuckDB's own; the fts tables against those DuckDB makes."""
 
 import math
 import random
@@ -9,9 +9,11 @@ import bm25s
 import numpy as np
 import pytest
 
-from rag_pipeline.index.duckdb_settings import connect_reader
-from rag_pipeline.index.lexical import bm25_weights
+from rag_pipeline.errors import InvalidSource
+from rag_pipeline.index import lexical
+from rag_pipeline.index.duckdb_settings import connect_reader, load_extensions, memory_connection
 from rag_pipeline.index.open import Index, open_build
+from rag_pipeline.index.schema_sql import CREATE_FTS
 from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline_tests.stages import build, document
 
@@ -56,13 +58,43 @@ def test_equals_match_bm25_but_for_the_base_of_the_logarithm(index: Index, query
     np.testing.assert_allclose(ours(index, query), theirs * math.log(10), atol=1e-4)
 
 
-def test_the_formula_by_hand() -> None:
-    """4 chunks, 1 has the term twice, length 3 where the mean is 2: ln(1 + 3.5/1.5) * 2 * 2.2 / (2 + 1.2 * 1.375)."""
-    weight = bm25_weights(
-        tf=np.array([2]), df=np.array([1]), length=np.array([3]), chunks=4, average=2.0, k1=1.2, b=0.75
-    )
-    assert weight[0] == pytest.approx(math.log(1 + 3.5 / 1.5) * 4.4 / (2 + 1.2 * (0.25 + 0.75 * 1.5)))
-    assert weight[0] == pytest.approx(1.4514, abs=1e-4)
+def test_the_fts_tables_are_those_that_duckdb_makes(index: Index) -> None:
+    """Its numbers of terms are its own; all they stand for is the same."""
+    connection = memory_connection()
+    load_extensions(connection)
+    connection.execute(f"ATTACH '{index.folder / 'index.duckdb'}' AS build (READ_ONLY)")
+    connection.execute("CREATE TABLE chunk_tokens AS FROM build.chunk_tokens")
+    connection.execute(CREATE_FTS)
+    for sql in (
+        "SELECT term, df FROM {fts}.dict ORDER BY term",
+        "SELECT docid, name, len FROM {fts}.docs ORDER BY docid",
+        "SELECT docid, fieldid, term FROM {fts}.terms JOIN {fts}.dict USING (termid) ORDER BY ALL",
+        "SELECT num_docs, avgdl FROM {fts}.stats",
+        "SELECT fieldid, field FROM {fts}.fields",
+    ):
+        ours, theirs = (
+            connection.execute(sql.format(fts=f"{catalog}.fts_main_chunk_tokens")).fetchall()
+            for catalog in ("build", "memory")
+        )
+        assert ours == theirs and ours
+    connection.close()
+
+
+def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [document(f"{n}.md", *(" ".join(WORDS[n : n + 9]) for _ in range(3))) for n in range(12)]
+    whole = build(tmp_path / "whole", texts).folder
+    monkeypatch.setattr(lexical, "BATCH", 5)
+    monkeypatch.setattr(lexical, "POSTINGS_BATCH", 7)
+    parts = build(tmp_path / "parts", texts).folder
+    for name in ("term_hash", "indptr", "rows", "weights"):
+        assert (whole / f"postings/{name}.npy").read_bytes() == (parts / f"postings/{name}.npy").read_bytes()
+    assert not (parts / "postings" / lexical.TIMES).exists()
+
+
+def test_two_terms_of_one_hash_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical, "term_hashes", lambda terms: np.zeros(len(terms), np.uint64))
+    with pytest.raises(InvalidSource, match="one 64-bit hash"):
+        build(tmp_path, [document("a.md", "one two")])
 
 
 def test_one_chunk_has_a_positive_score(tmp_path: Path) -> None:

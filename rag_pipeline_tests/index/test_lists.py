@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -6,6 +9,7 @@ import pytest
 
 from rag_pipeline.errors import CorruptBuild
 from rag_pipeline.index.ann_check import ann_recall
+from rag_pipeline.index.dense import OnDisk
 from rag_pipeline.index.lists import Lists, make_lists, probes_needed
 from rag_pipeline.index.open import Index, open_build
 from rag_pipeline.index.verify import verify_build
@@ -55,6 +59,39 @@ def test_the_same_vectors_give_the_same_lists() -> None:
     one, two = make_lists(clustered()), make_lists(clustered())
     assert (one.rows == two.rows).all() and (one.centroids == two.centroids).all()
     assert len(one.centroids) == round(1.5 * ROWS**0.5)
+
+
+SCRIPT = """
+import hashlib, numpy as np
+from rag_pipeline.index.lists import make_lists, probes_needed
+from rag_pipeline_tests.index.test_lists import clustered
+vectors = clustered(9001, clusters=40)
+lists = make_lists(vectors, lists=101)
+parts = (lists.centroids, lists.rows, lists.indptr)
+print(hashlib.sha256(b"".join(p.tobytes() for p in parts)).hexdigest(), probes_needed(vectors, lists))
+"""
+
+
+def test_the_number_of_threads_changes_nothing() -> None:
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "2", "3")
+    }
+    assert len(said) == 1
+
+
+def test_vectors_on_disk_give_the_same_lists(tmp_path: Path) -> None:
+    vectors = clustered()
+    np.save(tmp_path / "v.npy", vectors)
+    one, two = make_lists(vectors), make_lists(OnDisk(tmp_path / "v.npy"))
+    assert (one.rows == two.rows).all() and (one.centroids == two.centroids).all()
+    assert probes_needed(vectors, one) == probes_needed(OnDisk(tmp_path / "v.npy"), two)
 
 
 def test_the_nearest_lists_come_first() -> None:

@@ -9,7 +9,7 @@ import pytest
 from rag_pipeline.errors import IncompatibleBuild
 from rag_pipeline.index.duckdb_settings import connect_for_building
 from rag_pipeline.index.manifest import file_entries, read_manifest, write_manifest
-from rag_pipeline.index.verify import verify_build
+from rag_pipeline.index.verify import sample, verify_build
 from rag_pipeline_tests.stages import build, document
 
 
@@ -152,6 +152,17 @@ def test_tables_that_disagree(copied_build: Path, sql: str, message: str) -> Non
     connection.close()
     resign(copied_build)
     assert any(message in problem.message for problem in verify_build(copied_build))
+
+
+def test_every_vector_is_compared_with_the_table(tmp_path: Path) -> None:
+    """Not only those of the sample."""
+    folder = build(tmp_path, [document("a.md", *(f"paragraph number {n}" for n in range(200)))]).folder
+    vectors = np.load(folder / "vectors.npy")
+    outside = next(row for row in range(200) if row not in sample(200))
+    vectors[outside] = -vectors[outside]
+    np.save(folder / "vectors.npy", vectors)
+    resign(folder)
+    assert [problem.message for problem in verify_build(folder)] == ["1 rows differ from the table"]
 
 
 def test_an_input_with_two_outcomes(tmp_path: Path) -> None:
