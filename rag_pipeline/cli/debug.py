@@ -87,6 +87,8 @@ def command(
         raise click.UsageError("give either a QUESTION or --query-id")
     if query_id is not None and (filters or identity or system):
         raise click.UsageError("--query-id brings its own filters and principal; leave -f, --as and --system out")
+    if any(not given.partition("#")[0].strip() for given in expected):
+        raise click.UsageError("--expect needs a document id, as keys/rotation.md or keys/rotation.md#a heading")
     if identity and system:
         raise click.UsageError("--as and --system exclude each other")
     principal = Principal.system() if system else principal_of(identity, groups)

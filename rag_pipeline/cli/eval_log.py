@@ -26,7 +26,7 @@ def log_command(
 
     Runs do this by themselves; this sends what stayed behind while the server could not be reached. What is logged
     already is not logged twice. Where to: $MLFLOW_TRACKING_URI, else [tracking] in the settings, else mlflow.db in the
-    data directory (`mlflow ui --backend-store-uri sqlite:///data/mlflow.db` shows it).
+    data directory (`mlflow ui --backend-store-uri sqlite:///data/mlflow.db` shows it; choose Model training there).
 
     \b
     Examples:

@@ -23,6 +23,7 @@ COMMANDS = {
     "answers": "Measure answers: key facts, faithfulness by each judge, abstention, cost.",
     "diff": "Compare two releases question by question.",
     "eval": "Log stored evaluations to MLflow.",
+    "benchmarks": "Measure how fast the release in service is, and log it to MLflow.",
     "variant": "Build a collection otherwise beside the one in service, to compare the two.",
     "doctor": "Check this installation and say what to do about each problem.",
 }

@@ -1,8 +1,8 @@
 """Sensors that tell a webhook: a run failed, the gate refused a release, the nightly regression found something.
 
 A refusal fails the publishing step, and a failed blocking check its run, so one sensor over failed runs sees them all;
-the other one is for warnings of the regression, which fail no run. Runs that the command line starts in its own process
-belong to no code location and are not seen here: whoever started them sees the exit code.
+the other one is for warnings of the regression and the benchmarks, which fail no run. Runs that the command line starts
+in its own process belong to no code location and are not seen here: whoever started them sees the exit code.
 """
 
 from collections.abc import Collection
@@ -10,6 +10,7 @@ from typing import Any
 
 import dagster as dg
 
+from rag_pipeline.defs.benchmarks import BENCHMARKS, benchmarks_job_name
 from rag_pipeline.defs.collection import COLLECTION_TAG
 from rag_pipeline.defs.regression import REGRESSION, regression_job_name
 from rag_pipeline.errors import InvalidSettings, MissingExtra, RagPipelineError, ReleaseRefused
@@ -17,11 +18,13 @@ from rag_pipeline.evaluation.history_check import NO_REGRESSION
 from rag_pipeline.webhook import Alert, safe_message, send, webhook
 
 INTERVAL_SECONDS = 30
+NIGHTLY = frozenset({REGRESSION, BENCHMARKS})
+"""Assets whose warnings are told too."""
 OURS = frozenset(kind.__name__ for kind in RagPipelineError.__subclasses__())
 
 
 def alert_definitions(collections: Collection[str]) -> dg.Definitions:
-    jobs = {regression_job_name(name) for name in collections}
+    jobs = {named(collection) for collection in collections for named in (regression_job_name, benchmarks_job_name)}
 
     @dg.run_failure_sensor(
         name="alert_on_failed_run",
@@ -37,7 +40,7 @@ def alert_definitions(collections: Collection[str]) -> dg.Definitions:
         name="alert_on_regression",
         minimum_interval_seconds=INTERVAL_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Posts to RAG_PIPELINE_ALERT_WEBHOOK when a check of the nightly regression warns.",
+        description="Posts to RAG_PIPELINE_ALERT_WEBHOOK when the nightly regression or the benchmarks warn.",
     )
     def alert_on_regression(context: dg.RunStatusSensorContext) -> None:
         if context.dagster_run.job_name in jobs and _failed_checks(context):
@@ -82,13 +85,13 @@ def alert_of(context: dg.RunStatusSensorContext) -> Alert:
 
 
 def _kind(error: str | None, failed: list[dg.AssetCheckEvaluation]) -> str:
-    if failed and failed[0].asset_key.path[-1] == REGRESSION:
+    if failed and failed[0].asset_key.path[-1] in NIGHTLY:
         return "regression" if failed[0].check_name == NO_REGRESSION else "latency"
     return "release_refused" if failed or error == ReleaseRefused.__name__ else "run_failed"
 
 
 def _failed_checks(context: dg.RunStatusSensorContext) -> list[dg.AssetCheckEvaluation]:
-    """Those that stopped the run first, then, of a regression, the warnings."""
+    """Those that stopped the run first, then the warnings of what runs at night."""
     records = context.instance.get_records_for_run(
         run_id=context.dagster_run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION
     ).records
@@ -99,8 +102,8 @@ def _failed_checks(context: dg.RunStatusSensorContext) -> list[dg.AssetCheckEval
     ]
     failed = [check for check in found if not check.passed]
     stopping = [check for check in failed if check.blocking and check.severity is dg.AssetCheckSeverity.ERROR]
-    regression = [c for c in failed if c not in stopping and c.asset_key.path[-1] == REGRESSION]
-    return [*stopping, *sorted(regression, key=lambda check: check.check_name != NO_REGRESSION)]
+    nightly = [c for c in failed if c not in stopping and c.asset_key.path[-1] in NIGHTLY]
+    return [*stopping, *sorted(nightly, key=lambda check: check.check_name != NO_REGRESSION)]
 
 
 def _failed_step(context: dg.RunStatusSensorContext) -> tuple[str | None, str | None, str]:

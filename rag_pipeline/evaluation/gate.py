@@ -205,8 +205,12 @@ def _reason(
             "evaluate again"
         )
     if outcome == "first release":
-        kept = f"all {len(settings.floors)} floors hold" if settings.floors else "no floor is set; set some"
-        return f"there is no release to compare with; {kept}"
+        if settings.floors:
+            return f"there is no release to compare with; all {len(settings.floors)} floors hold"
+        return (
+            "there is no release to compare with and no floor is set; "
+            "set `floors` under [collections.<name>.gate] to hold a first release to a minimum"
+        )
     weakest = max(effects.values(), key=lambda e: e.detectable)
     worst = min(effects.values(), key=lambda e: e.difference)
     interval = f"interval from {worst.low:+.3f} to {worst.high:+.3f}"

@@ -3,18 +3,17 @@
 Lives here: the rows and their files. Measuring a night is history_measure.py; what a change means is history_check.py.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from rag_pipeline.durable import append_line, write_text
 from rag_pipeline.errors import CorruptBuild
 from rag_pipeline.evaluation.experiment import Experiment
 from rag_pipeline.evaluation.results import read_experiment, write_experiment
+from rag_pipeline.evaluation.row_file import append_row, read_rows
 
 FILE = "history.jsonl"
 NIGHTS = "nights"
@@ -64,27 +63,12 @@ def append_night(
     """Add one night at the end and drop what is no longer kept. The rankings are written first: a row has its file."""
     folder.mkdir(parents=True, exist_ok=True)
     write_experiment(folder / NIGHTS, experiment, name=night.file)
-    append_line(folder / FILE, json.dumps(asdict(night), ensure_ascii=False, sort_keys=True))
-    nights = read_nights(folder)
-    if len(nights) > keep_rows:
-        lines = [json.dumps(asdict(n), ensure_ascii=False, sort_keys=True) for n in nights[-keep_rows:]]
-        write_text(folder / FILE, "".join(f"{line}\n" for line in lines))
-    _drop_rankings(folder, nights[-keep_rows:], keep=keep_full)
+    _drop_rankings(folder, append_row(folder / FILE, night, _NIGHT, keep=keep_rows), keep=keep_full)
 
 
 def read_nights(folder: Path) -> tuple[Night, ...]:
     """All nights, oldest first. A line cut short by a crash is left out."""
-    try:
-        lines = (folder / FILE).read_text("utf-8", "replace").split("\n")
-    except FileNotFoundError:
-        return ()
-    nights = []
-    for line in lines:
-        try:
-            nights.append(_NIGHT.validate_json(line))
-        except ValidationError:
-            continue
-    return tuple(nights)
+    return read_rows(folder / FILE, _NIGHT)
 
 
 def read_rankings(folder: Path, night: Night) -> Experiment | None:

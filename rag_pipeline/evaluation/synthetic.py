@@ -44,6 +44,8 @@ question: one question that this passage answers, in your own words, understanda
 heading and not a sentence of the passage.
 quote: the words of the passage that answer it, copied exactly, {least} to {most} characters.
 answer: the answer in one or two sentences."""
+_TASK = normal_text(TASK)
+"""A small model repeats what it was told to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,8 @@ def _checked(
         return "question: copies the heading"
     if said in seen:
         return "question: asked before"
+    if said in _TASK:
+        return "question: copies the task"
     if said in normal_text(section.content):
         return "question: copies the passage"
     query_id = question_id("syn", question, filters={}, principal=principal)

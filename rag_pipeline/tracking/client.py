@@ -67,6 +67,17 @@ def experiment_id(client: "MlflowClient", name: str, *, artifacts: str | None, t
     return str(found.experiment_id)
 
 
+def files_note(client: "MlflowClient", experiment: str, *, artifacts: str | None) -> tuple[str, ...]:
+    """Told where an experiment's files go elsewhere than the settings say: MLflow decides when it is made, for good.
+
+    That is so in a data directory that was copied from another place.
+    """
+    place = str(client.get_experiment(experiment).artifact_location)
+    if artifacts is None or place == artifacts:
+        return ()
+    return (f"files go to {place}, where this experiment was made; for others, set tracking.experiment to a new name",)
+
+
 def _variables(seconds: int) -> dict[str, str]:
     return {
         "MLFLOW_HTTP_REQUEST_TIMEOUT": str(seconds),

@@ -5,15 +5,16 @@ same evaluation is logged once; strategies that were measured later join the par
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_pipeline.errors import RagPipelineError
 from rag_pipeline.release.clock import now
 from rag_pipeline.release.lock import file_lock
 from rag_pipeline.settings.load import Settings
-from rag_pipeline.tracking.client import experiment_id, open_client
+from rag_pipeline.tracking.client import experiment_id, files_note, open_client
 from rag_pipeline.tracking.destination import Destination, destination_of, without_secrets
 from rag_pipeline.tracking.parameters import experiment_tags
 from rag_pipeline.tracking.record import EvaluationRecord
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 WAIT_SECONDS = 300.0
 """For other processes that log; one takes a few seconds."""
 LONGEST_ERROR = 600
+Send = Callable[["MlflowClient", Destination], LoggedRun]
 
 
 def log_evaluation(
@@ -36,20 +38,34 @@ def log_evaluation(
     None where tracking is switched off. A store that can't be reached or used is a `not_sent` result, never raised.
     """
     content = record.content
+    return attempt(
+        record.folder,
+        content,
+        lambda client, destination: _log(client, record, content, destination),
+        settings=settings,
+        environ=environ,
+    )
+
+
+def attempt(
+    folder: Path, content: str, send: Send, *, settings: Settings, environ: Mapping[str, str] = os.environ
+) -> LoggedRun | None:
+    """Call `send` under the destination's lock unless `content` was sent there before, and keep what became of it as
+    the folder's `tracking.json`. Returns and raises as `log_evaluation`."""
     destination: Destination | None = None
     try:
         destination = destination_of(settings, environ=environ)
         if destination is None:
             return None
-        known = read_state(record.folder)
+        known = read_state(folder)
         if known is not None and is_logged(known, content, destination):
             return known
         with file_lock(destination.lock, "logging to MLflow", WAIT_SECONDS), open_client(destination) as client:
-            logged = _log(client, record, content, destination)
+            logged = send(client, destination)
     except Exception as error:  # noqa: BLE001 - of a server, drivers and networks; it is stored, returned and shown
         logged = LoggedRun("not_sent", content, destination.shown if destination else "", now())
         logged = replace(logged, error=_told(error, destination))
-    write_state(record.folder, logged)
+    write_state(folder, logged)
     return logged
 
 
@@ -64,7 +80,10 @@ def _log(client: "MlflowClient", record: EvaluationRecord, content: str, destina
     experiment = experiment_id(client, name, artifacts=artifacts, tags=experiment_tags(record.collection))
     parent = parent_run(client, experiment, record)
     children = log_children(client, experiment, parent, record)
-    notes = log_parent(client, parent, record, content=content)
+    notes = (
+        *files_note(client, experiment, artifacts=artifacts),
+        *log_parent(client, parent, record, content=content),
+    )
     return LoggedRun(
         state="sent",
         content=content,
@@ -73,12 +92,13 @@ def _log(client: "MlflowClient", record: EvaluationRecord, content: str, destina
         experiment_id=experiment,
         run_id=parent,
         children=tuple(children.items()),
-        url=_url(destination, experiment, parent),
+        url=run_url(destination, experiment, parent),
         notes=notes,
     )
 
 
-def _url(destination: Destination, experiment: str, run: str) -> str | None:
+def run_url(destination: Destination, experiment: str, run: str) -> str | None:
+    """For a browser; None where the destination has no pages."""
     if not destination.has_pages:
         return None
     return f"{destination.shown.rstrip('/')}/#/experiments/{experiment}/runs/{run}"

@@ -48,12 +48,7 @@ def strategy_parameters(record: EvaluationRecord, strategy: str) -> dict[str, st
 def evaluation_tags(record: EvaluationRecord) -> dict[str, str]:
     gate = record.gate
     verdict = {"rag_pipeline.verdict": gate.outcome, "rag_pipeline.decision": gate.decision} if gate else {}
-    reason = f"\n\n{gate.decision}: {gate.reason}" if gate else ""
-    return {
-        **_common(record),
-        **verdict,
-        "mlflow.note.content": f"Release `{record.release.release_id}` on {record.experiment.eval_set}.{reason}",
-    }
+    return {**_common(record), **verdict}
 
 
 def strategy_tags(record: EvaluationRecord, strategy: str) -> dict[str, str]:

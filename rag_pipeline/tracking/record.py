@@ -30,7 +30,7 @@ from rag_pipeline.settings.gate import GateSettings
 RETRIEVAL = "retrieval.json"
 ANSWERS = "answers*.json"
 """One file an answerer."""
-FORMAT = "1"
+FORMAT = "2"
 """Raise it when the same evaluation would be logged in another form: what was logged before is then logged again."""
 
 

@@ -6,11 +6,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from rag_pipeline.errors import MissingExtra
+from rag_pipeline.evaluation.leaderboard import Row
 from rag_pipeline.evaluation.results import write_experiment, write_gate_verdict
 from rag_pipeline.index.files import MANIFEST
 from rag_pipeline.tracking import plots
 from rag_pipeline.tracking.metrics import evaluation_metrics, strategy_metrics
 from rag_pipeline.tracking.names import Metrics
+from rag_pipeline.tracking.notes import NOTE, board_of, evaluation_note, strategy_note
 from rag_pipeline.tracking.parameters import (
     TAG_CONTENT,
     TAG_EVALUATION,
@@ -33,8 +35,8 @@ MOST_PARAMETERS = 100
 """Of one call, as of tags; MLflow takes a thousand metrics in one."""
 MOST_METRICS = 1000
 LONGEST_VALUE = 5000
-DIGEST = 36
-"""Longest digest of a data set."""
+DIGEST = 8
+"""Digits of a data set's digest, as many as MLflow's own have: its pages show them beside the name."""
 MISSING_NAMES = "rag_pipeline.metrics_missing"
 TAG_WITHHELD = "rag_pipeline.questions_withheld"
 """How many questions the metrics count whose text and ranking were not logged."""
@@ -42,7 +44,7 @@ TAG_WITHHELD = "rag_pipeline.questions_withheld"
 
 def parent_run(client: "MlflowClient", experiment: str, record: EvaluationRecord) -> str:
     """The evaluation's run, made where there is none."""
-    found = _find(client, experiment, {TAG_EVALUATION: record.key})
+    found = find_runs(client, experiment, {TAG_EVALUATION: record.key})
     parents = [run for run in found if PARENT not in run.data.tags]
     if parents:
         return str(parents[0].info.run_id)
@@ -58,9 +60,10 @@ def parent_run(client: "MlflowClient", experiment: str, record: EvaluationRecord
 def log_children(client: "MlflowClient", experiment: str, parent: str, record: EvaluationRecord) -> dict[str, str]:
     """Strategy -> run id. A child that holds the same already is left alone; any other one makes way for a new one."""
     there: dict[str, list[Run]] = {}
-    for run in _find(client, experiment, {PARENT: parent}):
+    for run in find_runs(client, experiment, {PARENT: parent}):
         there.setdefault(run.data.tags.get(TAG_STRATEGY, ""), []).append(run)
     children: dict[str, str] = {}
+    rows: list[Row] = []
     for strategy in record.experiment.runs:
         content = record.content_of(strategy)
         for run in there.get(strategy, []):
@@ -69,22 +72,32 @@ def log_children(client: "MlflowClient", experiment: str, parent: str, record: E
             else:
                 client.delete_run(run.info.run_id)
         if strategy not in children:
-            children[strategy] = _log_child(client, experiment, parent, record, strategy, content)
+            rows = rows or board_of(record)
+            children[strategy] = _log_child(client, experiment, parent, record, strategy, content, rows)
     return children
 
 
 def _log_child(
-    client: "MlflowClient", experiment: str, parent: str, record: EvaluationRecord, strategy: str, content: str
+    client: "MlflowClient",
+    experiment: str,
+    parent: str,
+    record: EvaluationRecord,
+    strategy: str,
+    content: str,
+    rows: Sequence[Row],
 ) -> str:
     shown, withheld = without_withheld(record.experiment, record.questions)
-    tags = {**strategy_tags(record, strategy), PARENT: parent, TAG_WITHHELD: str(withheld)}
+    row = next(row for row in rows if row["strategy"] == strategy)
+    note = {NOTE: strategy_note(record, row)}
+    tags = {**strategy_tags(record, strategy), **note, PARENT: parent, TAG_WITHHELD: str(withheld)}
     made = client.create_run(experiment, start_time=_milliseconds(record), tags=tags, run_name=strategy)
     child = str(made.info.run_id)
     _log_inputs(client, child, record)
-    _log_values(client, child, strategy_parameters(record, strategy), strategy_metrics(record, strategy), record)
+    parameters, metrics = strategy_parameters(record, strategy), strategy_metrics(record, strategy)
+    log_values(client, child, parameters, metrics, at=_milliseconds(record))
     if shown.runs[strategy]:
         client.log_table(child, per_query_table(shown.runs[strategy]), TABLE)
-    _finish(client, child, record, content)
+    _finish(client, child, record, content, strategies=(strategy,))
     return child
 
 
@@ -97,12 +110,13 @@ def log_parent(client: "MlflowClient", parent: str, record: EvaluationRecord, *,
     parameters = {k: v for k, v in evaluation_parameters(record).items() if k not in run.data.params}
     if run.inputs is None or not run.inputs.dataset_inputs:
         _log_inputs(client, parent, record)
-    _log_values(client, parent, parameters, evaluation_metrics(record), record)
-    for name, value in evaluation_tags(record).items():
+    log_values(client, parent, parameters, evaluation_metrics(record), at=_milliseconds(record))
+    rows = board_of(record)
+    for name, value in {**evaluation_tags(record), NOTE: evaluation_note(record, rows)}.items():
         client.set_tag(parent, name, value)
     client.set_tag(parent, TAG_WITHHELD, str(without_withheld(record.experiment, record.questions)[1]))
     notes = _log_files(client, parent, record)
-    _finish(client, parent, record, content)
+    _finish(client, parent, record, content, strategies=tuple(record.experiment.runs))
     return notes
 
 
@@ -150,12 +164,10 @@ def _log_inputs(client: "MlflowClient", run: str, record: EvaluationRecord) -> N
     client.log_inputs(run, datasets=[DatasetInput(data, [InputTag("mlflow.data.context", "evaluation")])])
 
 
-def _log_values(
-    client: "MlflowClient", run: str, parameters: Mapping[str, str], metrics: Metrics, record: EvaluationRecord
-) -> None:
+def log_values(client: "MlflowClient", run: str, parameters: Mapping[str, str], metrics: Metrics, *, at: int) -> None:
+    """Parameters and metrics in as few calls as MLflow takes; `at` is the time of the metrics, epoch milliseconds."""
     from mlflow.entities import Metric, Param
 
-    at = _milliseconds(record)
     params = [Param(name, value[:LONGEST_VALUE]) for name, value in parameters.items()]
     values = [Metric(name, value, at, 0) for name, value in metrics.values.items()]
     for some in _batches(params, MOST_PARAMETERS):
@@ -166,13 +178,15 @@ def _log_values(
         client.set_tag(run, MISSING_NAMES, ", ".join(metrics.missing)[:LONGEST_VALUE])
 
 
-def _finish(client: "MlflowClient", run: str, record: EvaluationRecord, content: str) -> None:
-    seconds = sum(q.seconds or 0.0 for runs in record.experiment.runs.values() for q in runs)
+def _finish(
+    client: "MlflowClient", run: str, record: EvaluationRecord, content: str, *, strategies: Sequence[str]
+) -> None:
+    seconds = sum(q.seconds or 0.0 for name in strategies for q in record.experiment.runs[name])
     client.set_terminated(run, end_time=_milliseconds(record) + int(seconds * 1000))
     client.set_tag(run, TAG_CONTENT, content)
 
 
-def _find(client: "MlflowClient", experiment: str, tags: Mapping[str, str]) -> list["Run"]:
+def find_runs(client: "MlflowClient", experiment: str, tags: Mapping[str, str]) -> list["Run"]:
     """Runs with all the tags, oldest first. Values are ids and hashes of ours, so they hold no quotes."""
     condition = " and ".join(f"tags.`{name}` = '{value}'" for name, value in tags.items())
     found: list[Run] = []

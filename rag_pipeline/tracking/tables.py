@@ -57,8 +57,9 @@ def per_query_table(run: Sequence[QueryRun]) -> dict[str, list[Cell]]:
         "question": [q.text for q in run],
         "tags": [", ".join(q.tags) for q in run],
         "state": [q.state for q in run],
-        "found": ["\n".join(f"{r.doc_id}:{r.start}-{r.end}" for r in q.ranking) for q in run],
         **{name: [q.metrics.get(name) for q in run] for name in names},
         "markers": [", ".join(q.markers) for q in run],
         "error": [q.error or "" for q in run],
+        # Last, since it is long, and a table's first columns are what is seen.
+        "found": ["\n".join(f"{r.doc_id}:{r.start}-{r.end}" for r in q.ranking) for q in run],
     }

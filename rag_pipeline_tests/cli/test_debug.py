@@ -57,6 +57,9 @@ def test_a_question_of_an_eval_set(run, published, tmp_path):
         ["a question", "--group", "g"],
         ["a question", "--as", "maria", "--system"],
         ["--query-id", "q1", "--system"],
+        ["a question", "--expect", ""],
+        ["a question", "--expect", "keys/rotation.md", "--expect", " "],
+        ["a question", "--expect", "#a heading alone"],
     ],
 )
 def test_wrong_usage(run, published, arguments):

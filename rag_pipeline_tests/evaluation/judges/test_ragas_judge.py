@@ -88,6 +88,38 @@ def test_a_second_reply_that_is_right_counts(server, llm):
     assert judge(llm).score == 1.0
 
 
+EXAMPLES = {"statements": ["Albert Einstein was a German-born theoretical physicist."]}
+
+
+def test_an_example_of_the_prompt_repeated_is_no_statement_of_the_answer(server, llm):
+    """A small model on a real server did so; ragas then judges Einstein, and the share looks like any other."""
+    server.script(said(EXAMPLES))
+    assert judge(llm).failure == "copies_an_example"
+    assert len(server.asked) == 2
+    assert "repeats an example" in server.asked[1].body["messages"][-1]["content"]
+    row = RagasScorer(llm, WordEmbedder()).score(question="q", answer="a", passages=("p",), reference="r")
+    assert row.failures["answer_correctness"] == "copies_an_example"
+
+
+def test_a_second_reply_that_copies_nothing_counts(server, llm):
+    server.script(said(EXAMPLES), said(STATEMENTS), said(verdicts(1, 1)))
+    assert judge(llm).score == 1.0
+
+
+def test_an_answer_that_says_what_an_example_says_may_be_judged(server, llm):
+    server.script(said(EXAMPLES), said(verdicts(1)))
+    (statement,) = EXAMPLES["statements"]
+    assert RagasJudge(llm).judge(statement, ("Einstein was a physicist.",), question="who?").score == 1.0
+
+
+def test_a_server_that_enforces_a_schema_is_told_what_is_read_strictly(server, llm):
+    server.script(said(STATEMENTS), said(verdicts(1, 0)))
+    judge(llm)
+    first, second = (asked.body["response_format"]["json_schema"]["schema"] for asked in server.asked)
+    assert (first["properties"]["statements"]["minItems"], first["properties"]["statements"]["maxItems"]) == (1, 100)
+    assert '"enum": [0, 1]' in json.dumps(second)
+
+
 def test_fewer_verdicts_than_statements_are_a_failure(server, llm):
     server.script(said(STATEMENTS), said(verdicts(1)))
     assert judge(llm).failure == "verdicts_missing"

@@ -202,6 +202,24 @@ def test_nothing_follows_the_answer(client: TestClient, monkeypatch: pytest.Monk
 
     use(monkeypatch, fails_behind)
     assert [name for name, _ in stream(client)] == ["retrieval", "answer"]
+    assert plain(client).json()["answer"]["reason"] == "below_floor"
+
+
+def test_one_reply_does_not_wait_for_what_comes_behind_the_answer(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = threading.Event()
+
+    def lingers_behind() -> Iterator[Answer]:
+        yield Answer("", (), (), "extractive", None, abstained=True, reason="below_floor", markers=())
+        stop.wait(60)
+
+    use(monkeypatch, lingers_behind)
+    with serving(served, answer_seconds=1.0) as client:
+        try:
+            assert plain(client).status_code == 200  # waiting for the end would be the timeout's 504
+        finally:
+            stop.set()
 
 
 def test_an_answer_rests_on_one_release(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
