@@ -98,6 +98,11 @@ class CollectionPaths:
         return self.root / "regression"
 
     @property
+    def benchmarks(self) -> Path:
+        """How fast the release in service was, run by run: history.jsonl, and where it was logged."""
+        return self.root / "benchmarks"
+
+    @property
     def verdicts(self) -> Path:
         """What language models said as judges of answers, by content, one folder a judge; shared by all releases."""
         return self.root / "verdicts"
@@ -138,3 +143,7 @@ class CollectionPaths:
         `what` is snapshots, chunkings, vectors, candidate_build or candidate_release.
         """
         return self.staging / f"{what}.latest"
+
+    def kept(self, what: str) -> Path:
+        """What a run found out and the next one need not find out again, with all that it depends on."""
+        return self.staging / f"{what}.kept"

@@ -4,8 +4,6 @@ Their pieces carry no offsets and changed white space; each is searched in the s
 the source span is what is kept. A piece that is nowhere in the source is reported, not guessed.
 """
 
-from langchain_text_splitters import MarkdownHeaderTextSplitter, RecursiveCharacterTextSplitter
-
 from rag_pipeline.chunking.assemble import DocumentChunks, PlannedPiece, PlannedSection, assemble
 from rag_pipeline.chunking.request import Request
 from rag_pipeline.chunking.sizes import Sizes
@@ -16,6 +14,8 @@ LEVELS = [("#" * level, f"h{level}") for level in range(1, 7)]
 
 
 def chunk_langchain(request: Request) -> DocumentChunks:
+    from langchain_text_splitters import MarkdownHeaderTextSplitter, RecursiveCharacterTextSplitter
+
     document, settings = request.document, request.settings
     prefixes = request.prefixes()
     sizes = Sizes(document.text, request.tokenizer, unit=settings.unit)

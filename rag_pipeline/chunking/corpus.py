@@ -9,15 +9,28 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from rag_pipeline.chunking.assemble import DocumentChunks
-from rag_pipeline.chunking.boilerplate import find_boilerplate
+from rag_pipeline.chunking.boilerplate import AskedKeys, block_keys, repeated
 from rag_pipeline.chunking.chunk import CHUNKER_VERSION, chunk_document
+from rag_pipeline.chunking.reuse import (
+    EarlierChunks,
+    EarlierRows,
+    KeptDocument,
+    answers,
+    chunked_by,
+    document_key,
+    joined,
+    keep,
+    keys_in,
+    read_earlier,
+)
 from rag_pipeline.durable import fsync_file, fsync_folder, temporary_name, write_json
 from rag_pipeline.errors import InvalidSource
 from rag_pipeline.parquet import RowWriter, read_rows
@@ -47,6 +60,10 @@ class ChunkingInfo:
     mean_tokens: float
     reused: bool
     """The folder was there already."""
+    kept: int = 0
+    """Documents taken over from the chunking before, because nothing their chunks depend on changed."""
+    problems: tuple[str, ...] = ()
+    """Why what was kept of the chunking before could not be used."""
 
 
 @dataclass(slots=True)
@@ -59,14 +76,19 @@ class _Totals:
     rejected: Counter[str] = field(default_factory=Counter)
     notices: Counter[str] = field(default_factory=Counter)
 
-    def add(self, made: DocumentChunks) -> None:
+    kept: int = 0
+    """Documents that were not chunked again."""
+
+    def add(self, row: KeptDocument) -> None:
         self.documents += 1
-        self.sections += len(made.sections)
-        self.chunks += len(made.chunks)
-        self.tokens += sum(c.tokens for c in made.chunks)
-        self.max_tokens = max([self.max_tokens, *(c.tokens for c in made.chunks)])
-        self.rejected.update(e.rule for e in made.ledger if e.outcome == "filtered")
-        self.notices.update(e.rule for e in made.ledger if e.outcome == "notice")
+        self.sections += row.sections
+        self.chunks += row.chunks
+        self.tokens += row.tokens
+        self.max_tokens = max(self.max_tokens, row.max_tokens)
+        for outcome, rule, count in json.loads(row.rules):
+            counter = {"filtered": self.rejected, "notice": self.notices}.get(outcome)
+            if counter is not None:
+                counter[rule] += count
 
 
 def chunk_corpus(
@@ -87,21 +109,24 @@ def chunk_corpus(
         raise InvalidSource(f"{snapshot} holds no documents.parquet; read the sources again")
     key = chunking_key(snapshot.name, settings, tokenizer, limit=limit)
     folder = paths.chunking(key)
+    binding = chunked_by(settings, tokenizer, limit=limit)
+    earlier = read_earlier(paths, binding)
+    if earlier.damaged is not None:
+        shutil.rmtree(earlier.damaged)
     if folder.is_dir():
         return _stored(folder, key)
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = temporary_name(folder)
     partial.mkdir()
     try:
-        boilerplate = _boilerplate(documents, settings)
-        totals = _write(
-            documents, partial, settings, tokenizer, limit=limit, boilerplate=boilerplate, progress=progress
-        )
+        totals, rows = _write(documents, partial, settings, tokenizer, limit=limit, earlier=earlier, progress=progress)
         write_json(partial / "chunking.json", _json(totals, settings, tokenizer, snapshot=snapshot.name, limit=limit))
         _publish(partial, folder)
+        keep(paths, folder, rows, binding)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    return _info(folder, key, json.loads((folder / "chunking.json").read_text("utf-8")), reused=False)
+    info = _info(folder, key, json.loads((folder / "chunking.json").read_text("utf-8")), reused=False)
+    return replace(info, kept=totals.kept, problems=earlier.problems)
 
 
 def chunking_key(snapshot_key: str, settings: ChunkingSettings, tokenizer: Tokenizer, *, limit: int) -> str:
@@ -110,14 +135,17 @@ def chunking_key(snapshot_key: str, settings: ChunkingSettings, tokenizer: Token
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:20]
 
 
-def _boilerplate(documents: Path, settings: ChunkingSettings) -> frozenset[str]:
+def _blocks(documents: Path, settings: ChunkingSettings, earlier: EarlierChunks) -> dict[str, str]:
+    """Joined keys of the blocks of every document, by its key; none are needed by chunkers without boilerplate."""
     if settings.chunker != "sections":
-        return frozenset()
-    return find_boilerplate(
-        read_rows(documents, Document),
-        share=settings.boilerplate_share,
-        min_documents=settings.boilerplate_min_documents,
-    )
+        return {}
+    found: dict[str, str] = {}
+    for document in read_rows(documents, Document):
+        if document.canonical_id is None:
+            key = document_key(document)
+            known = earlier.known.get(key)
+            found[key] = known.blocks if known is not None else joined(block_keys(document))
+    return found
 
 
 def _write(
@@ -127,25 +155,64 @@ def _write(
     tokenizer: Tokenizer,
     *,
     limit: int,
-    boilerplate: frozenset[str],
+    earlier: EarlierChunks,
     progress: Callable[[Progress], None] | None,
-) -> _Totals:
+) -> tuple[_Totals, list[KeptDocument]]:
+    blocks = _blocks(documents, settings, earlier)
+    boilerplate = repeated(
+        map(keys_in, blocks.values()),
+        share=settings.boilerplate_share,
+        min_documents=settings.boilerplate_min_documents,
+    )
     totals = _Totals()
+    kept: list[KeptDocument] = []
     with (
         RowWriter(folder / "sections.parquet", Section) as sections,
         RowWriter(folder / "chunks.parquet", Chunk) as chunks,
         RowWriter(folder / "ledger.parquet", LedgerEntry) as ledger,
+        ExitStack() as opened,
     ):
+        before = opened.enter_context(EarlierRows(earlier.folder)) if earlier.folder is not None else None
+        writers = (sections, chunks, ledger)
         for document in _reported(documents, progress):
-            made = chunk_document(document, settings, tokenizer, limit=limit, boilerplate=boilerplate)
-            totals.add(made)
-            for section in made.sections:
-                sections.write(section)
-            for chunk in made.chunks:
-                chunks.write(chunk)
-            for entry in made.ledger:
-                ledger.write(entry)
-    return totals
+            first = (sections.count, chunks.count, ledger.count)
+            key = document_key(document)
+            row = earlier.of(key, boilerplate)
+            if row is not None and before is not None:
+                for writer, table in zip(writers, before.take(row), strict=True):
+                    writer.write_table(table)
+                totals.kept += 1
+            else:
+                asked = AskedKeys(boilerplate)
+                made = chunk_document(document, settings, tokenizer, limit=limit, boilerplate=asked)
+                for writer, values in zip(writers, (made.sections, made.chunks, made.ledger), strict=True):
+                    for value in values:
+                        writer.write(value)
+                row = _kept(key, made, blocks.get(key, ""), asked)
+            row = replace(row, first_section=first[0], first_chunk=first[1], first_entry=first[2])
+            totals.add(row)
+            kept.append(row)
+    return totals, kept
+
+
+def _kept(key: str, made: DocumentChunks, blocks: str, boilerplate: AskedKeys) -> KeptDocument:
+    asked, found = answers(boilerplate)
+    counts = Counter((entry.outcome, entry.rule) for entry in made.ledger)
+    return KeptDocument(
+        key=key,
+        first_section=0,
+        sections=len(made.sections),
+        first_chunk=0,
+        chunks=len(made.chunks),
+        first_entry=0,
+        entries=len(made.ledger),
+        tokens=sum(chunk.tokens for chunk in made.chunks),
+        max_tokens=max((chunk.tokens for chunk in made.chunks), default=0),
+        rules=json.dumps([[*rule, n] for rule, n in sorted(counts.items())]),
+        blocks=blocks,
+        asked=asked,
+        found=found,
+    )
 
 
 def _reported(documents: Path, progress: Callable[[Progress], None] | None) -> Iterator[Document]:

@@ -5,48 +5,51 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 
-from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
-
 from rag_pipeline.chunking.graphemes import safe_cut
 
 PROSE = (r"\n\s*\n", r"\n", r"(?<=[.!?;:])\s+", r"(?<=[。！？；、])", r"\s", "")
 """Regular expressions: paragraph, line, sentence, word, code point."""
 LINES = (r"\n\s*\n", r"\n", r"\s", "")
 
+# langchain's names; the package itself takes a fifth of a second to import, which a run with nothing to split saves.
 _LANGUAGES = {
-    "python": Language.PYTHON,
-    "py": Language.PYTHON,
-    "javascript": Language.JS,
-    "js": Language.JS,
-    "jsx": Language.JS,
-    "typescript": Language.TS,
-    "ts": Language.TS,
-    "tsx": Language.TS,
-    "go": Language.GO,
-    "java": Language.JAVA,
-    "kotlin": Language.KOTLIN,
-    "rust": Language.RUST,
-    "ruby": Language.RUBY,
-    "php": Language.PHP,
-    "scala": Language.SCALA,
-    "swift": Language.SWIFT,
-    "c": Language.C,
-    "cpp": Language.CPP,
-    "c++": Language.CPP,
-    "csharp": Language.CSHARP,
-    "html": Language.HTML,
-    "lua": Language.LUA,
-    "proto": Language.PROTO,
-    "haskell": Language.HASKELL,
-    "elixir": Language.ELIXIR,
-    "powershell": Language.POWERSHELL,
+    "python": "python",
+    "py": "python",
+    "javascript": "js",
+    "js": "js",
+    "jsx": "js",
+    "typescript": "ts",
+    "ts": "ts",
+    "tsx": "ts",
+    "go": "go",
+    "java": "java",
+    "kotlin": "kotlin",
+    "rust": "rust",
+    "ruby": "ruby",
+    "php": "php",
+    "scala": "scala",
+    "swift": "swift",
+    "c": "c",
+    "cpp": "cpp",
+    "c++": "cpp",
+    "csharp": "csharp",
+    "html": "html",
+    "lua": "lua",
+    "proto": "proto",
+    "haskell": "haskell",
+    "elixir": "elixir",
+    "powershell": "powershell",
 }
 
 
 def separators(language: str) -> tuple[str, ...]:
     """langchain's separators of a code language; lines where it has none."""
+    from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
+
     known = _LANGUAGES.get(language)
-    return tuple(RecursiveCharacterTextSplitter.get_separators_for_language(known)) if known is not None else LINES
+    if known is None:
+        return LINES
+    return tuple(RecursiveCharacterTextSplitter.get_separators_for_language(Language(known)))
 
 
 def split_span(
@@ -60,6 +63,8 @@ def split_span(
     total = length(piece)
     if total <= size:
         return [(start, end)]
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
     count = -(-total // size)
     even = min(size, int(total / count * 1.15) + 1)
     splitter = RecursiveCharacterTextSplitter(

@@ -25,6 +25,12 @@ class StagedChunking:
         stored = json.loads((folder / "chunking.json").read_text("utf-8"))
         return cls(folder, paths.snapshot(stored["snapshot"]), int(stored["limit"]))
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All that its checks read."""
+        staged = (self.folder / f"{name}.parquet" for name in ("sections", "chunks"))
+        return (*staged, self.folder / "chunking.json", self.snapshot / "documents.parquet")
+
     def sections(self) -> Iterator[Section]:
         return read_rows(self.folder / "sections.parquet", Section)
 

@@ -3,6 +3,7 @@
 import dagster as dg
 
 from rag_pipeline.defs.answers import ANSWER_QUALITY, JUDGE_QUALITY
+from rag_pipeline.defs.benchmarks import BENCHMARKS, benchmark_automation
 from rag_pipeline.defs.collection import CollectionDefs
 from rag_pipeline.defs.evaluation import LEADERBOARD, compare_job_name
 from rag_pipeline.defs.regression import REGRESSION, regression_automation
@@ -20,10 +21,10 @@ def job_name(collection: str) -> str:
 def automation_definitions(c: CollectionDefs) -> dg.Definitions:
     everything = dg.AssetSelection.key_prefixes([c.name])
     comparison = dg.AssetSelection.assets(c.key(LEADERBOARD), c.key(ANSWER_QUALITY), c.key(JUDGE_QUALITY))
-    regression = dg.AssetSelection.assets(c.key(REGRESSION))
+    nightly_only = dg.AssetSelection.assets(c.key(REGRESSION), c.key(BENCHMARKS))
     job = dg.define_asset_job(
         job_name(c.name),
-        selection=everything - comparison - regression,
+        selection=everything - comparison - nightly_only,
         # One process: one DuckDB writer, the model loaded once, no twenty seconds of imports a step.
         executor_def=dg.in_process_executor,
         tags=c.tags,
@@ -60,5 +61,7 @@ def automation_definitions(c: CollectionDefs) -> dg.Definitions:
         return dg.SensorResult(run_requests=[dg.RunRequest(tags=c.tags)], cursor=seen)
 
     return dg.Definitions.merge(
-        dg.Definitions(jobs=[job, compare], schedules=[nightly], sensors=[sources_changed]), regression_automation(c)
+        dg.Definitions(jobs=[job, compare], schedules=[nightly], sensors=[sources_changed]),
+        regression_automation(c),
+        benchmark_automation(c),
     )

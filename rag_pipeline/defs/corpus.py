@@ -1,16 +1,20 @@
 """Assets `documents` and `chunks`: sources to a snapshot, a snapshot to sections and chunks."""
 
+from collections.abc import Callable
+
 import dagster as dg
 
+from rag_pipeline.checks import CheckResult
 from rag_pipeline.chunking import checks as chunk_checks
 from rag_pipeline.chunking.corpus import CHUNKER_VERSION, chunk_corpus
 from rag_pipeline.chunking.staged import StagedChunking
 from rag_pipeline.defs.collection import CollectionDefs, latest
 from rag_pipeline.defs.convert import check_result, counts_table
+from rag_pipeline.defs.kept import stage_check
 from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
+from rag_pipeline.defs.run_embedder import run_embedder
 from rag_pipeline.durable import write_text
-from rag_pipeline.embedding.registry import load_embedder
 from rag_pipeline.release.retain import gc
 from rag_pipeline.sources import checks as source_checks
 from rag_pipeline.sources.snapshot import READER_VERSION, take_snapshot
@@ -37,6 +41,8 @@ def corpus_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asset
             previous = paths.snapshot(before.read_text("utf-8").strip()) if before.is_file() else None
             info = take_snapshot(c.own, paths, previous=previous, progress=reporter(context))
             write_text(before, info.key)
+        for problem in info.problems:
+            context.log.warning(problem)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(info.key),
             metadata={
@@ -44,6 +50,8 @@ def corpus_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asset
                 **{f"inputs_{outcome}": n for outcome, n in info.counts.items()},
                 "ledger": counts_table(info.rules, name="outcome and rule"),
                 **{change: len(getattr(info, change)) for change in ("added", "changed", "moved", "deleted")},
+                "not_parsed_again": info.reused,
+                "kept_and_not_usable": "; ".join(info.problems) or "none",
                 "folder": dg.MetadataValue.path(info.folder),
             },
         )
@@ -59,7 +67,7 @@ def corpus_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asset
         """Parent sections and child chunks with exact offsets, and why every other piece was rejected."""
         paths = data.collection(c.name)
         with c.writing(paths):
-            embedder = load_embedder(c.own.embedding, data.home.models)
+            embedder = run_embedder(context.run.run_id, c.own.embedding, data.home.models)
             snapshot = paths.snapshot(latest(paths, "snapshots", made_by="documents"))
             info = chunk_corpus(
                 snapshot,
@@ -70,6 +78,8 @@ def corpus_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asset
                 progress=reporter(context),
             )
             write_text(paths.latest("chunkings"), info.key)
+        for problem in info.problems:
+            context.log.warning(problem)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(info.key),
             metadata={
@@ -80,6 +90,8 @@ def corpus_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asset
                 "truncated": info.truncated,
                 "rejected": counts_table(info.rejected, name="rule"),
                 "reused": info.reused,
+                "documents_not_chunked_again": info.documents if info.reused else info.kept,
+                "kept_and_not_usable": "; ".join(info.problems) or "none",
                 "folder": dg.MetadataValue.path(info.folder),
             },
         )
@@ -93,7 +105,10 @@ def _document_checks(c: CollectionDefs) -> list[dg.AssetChecksDefinition]:
         """Every input ends as indexed, filtered, skipped or failed, once, and every indexed one is a document."""
         paths = data.collection(c.name)
         snapshot = paths.snapshot(latest(paths, "snapshots", made_by="documents"))
-        return check_result(source_checks.ledger_reconciles(snapshot))
+        files = [snapshot / "documents.parquet", snapshot / "ledger.parquet"]
+        return check_result(
+            stage_check(paths, "ledger_reconciles", files, lambda: source_checks.ledger_reconciles(snapshot))
+        )
 
     @dg.asset_check(asset=c.key("documents"))
     def no_failed_inputs(data: DataDirectory) -> dg.AssetCheckResult:
@@ -106,33 +121,40 @@ def _document_checks(c: CollectionDefs) -> list[dg.AssetChecksDefinition]:
 
 
 def _chunk_checks(c: CollectionDefs) -> list[dg.AssetChecksDefinition]:
-    def chunking_of(data: DataDirectory) -> StagedChunking:
+    def passed(
+        data: DataDirectory, name: str, check: Callable[[StagedChunking], CheckResult], *, tokenizer: str = ""
+    ) -> dg.AssetCheckResult:
+        """Made on the latest chunking, unless its files have passed it before."""
         paths = data.collection(c.name)
-        return StagedChunking.open(paths, latest(paths, "chunkings", made_by="chunks"))
+        staged = StagedChunking.open(paths, latest(paths, "chunkings", made_by="chunks"))
+        depends = {"tokenizer": tokenizer, "limit": staged.limit}
+        return check_result(stage_check(paths, name, staged.files, lambda: check(staged), settings=depends))
 
     @dg.asset_check(asset=c.key("chunks"), blocking=True)
     def no_empty_or_header_only_chunk(data: DataDirectory) -> dg.AssetCheckResult:
         """Every chunk has text of its own below its heading."""
-        return check_result(chunk_checks.check_no_empty_chunks(chunking_of(data).chunks()))
+        return passed(data, "no_empty_chunk", lambda staged: chunk_checks.check_no_empty_chunks(staged.chunks()))
 
     @dg.asset_check(asset=c.key("chunks"), blocking=True)
     def every_chunk_has_a_parent_and_a_header_path(data: DataDirectory) -> dg.AssetCheckResult:
         """Every chunk lies inside a section, and the section has a header path."""
-        staged = chunking_of(data)
-        return check_result(chunk_checks.check_parents(staged.chunks(), staged.sections()))
+        return passed(data, "parents", lambda staged: chunk_checks.check_parents(staged.chunks(), staged.sections()))
 
     @dg.asset_check(asset=c.key("chunks"), blocking=True)
-    def search_text_fits_the_model(data: DataDirectory) -> dg.AssetCheckResult:
+    def search_text_fits_the_model(context: dg.AssetCheckExecutionContext, data: DataDirectory) -> dg.AssetCheckResult:
         """No searched text is longer than the embedding model reads."""
-        staged = chunking_of(data)
-        tokenizer = load_embedder(c.own.embedding, data.home.models).tokenizer
-        return check_result(chunk_checks.check_limit(staged.chunks(), tokenizer, limit=staged.limit))
+        tokenizer = run_embedder(context.run.run_id, c.own.embedding, data.home.models).tokenizer
+        return passed(
+            data,
+            "search_text_fits",
+            lambda staged: chunk_checks.check_limit(staged.chunks(), tokenizer, limit=staged.limit),
+            tokenizer=tokenizer.fingerprint,
+        )
 
     @dg.asset_check(asset=c.key("chunks"), blocking=True)
     def chunk_text_equals_its_source_span(data: DataDirectory) -> dg.AssetCheckResult:
         """A chunk's text is the document's text between its offsets."""
-        staged = chunking_of(data)
-        return check_result(chunk_checks.check_spans(staged.chunks(), staged.texts()))
+        return passed(data, "source_spans", lambda staged: chunk_checks.check_spans(staged.chunks(), staged.texts()))
 
     return [
         no_empty_or_header_only_chunk,

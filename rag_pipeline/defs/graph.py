@@ -5,6 +5,7 @@ import dagster as dg
 from rag_pipeline.defs.alerts import alert_definitions
 from rag_pipeline.defs.answers import answer_definitions
 from rag_pipeline.defs.automation import automation_definitions
+from rag_pipeline.defs.benchmarks import benchmark_definitions
 from rag_pipeline.defs.collection import CollectionDefs
 from rag_pipeline.defs.corpus import corpus_definitions
 from rag_pipeline.defs.evaluation import evaluation_definitions
@@ -33,6 +34,7 @@ def collection_definitions(c: CollectionDefs) -> dg.Definitions:
         *answer_definitions(c),
         *tracking_definitions(c),
         *regression_definitions(c),
+        *benchmark_definitions(c),
     ]
     return dg.Definitions.merge(
         dg.Definitions(

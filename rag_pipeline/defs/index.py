@@ -4,13 +4,14 @@ import dagster as dg
 
 from rag_pipeline.defs.collection import CollectionDefs, latest
 from rag_pipeline.defs.convert import check_result, counts_table
+from rag_pipeline.defs.kept import build_check, served_build_verifier, with_contents
 from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
+from rag_pipeline.defs.run_embedder import run_embedder
 from rag_pipeline.durable import write_text
 from rag_pipeline.embedding.base import describe_embedder
 from rag_pipeline.embedding.corpus import embed_corpus
 from rag_pipeline.embedding.fingerprint import EMBEDDER_VERSION
-from rag_pipeline.embedding.registry import load_embedder
 from rag_pipeline.index import checks as index_checks
 from rag_pipeline.index.build import build_index
 from rag_pipeline.index.build_key import INDEX_VERSION
@@ -31,7 +32,7 @@ def index_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetC
         """One vector a chunk: from the content-addressed cache where the text is known, else embedded and cached."""
         paths = data.collection(c.name)
         with c.writing(paths):
-            embedder = load_embedder(c.own.embedding, data.home.models)
+            embedder = run_embedder(context.run.run_id, c.own.embedding, data.home.models)
             chunking = paths.chunking(latest(paths, "chunkings", made_by="chunks"))
             info = embed_corpus(
                 chunking,
@@ -66,7 +67,7 @@ def index_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetC
         """The immutable build of these chunks and vectors; the same inputs give the same key and no work."""
         paths = data.collection(c.name)
         with c.writing(paths):
-            embedder = load_embedder(c.own.embedding, data.home.models)
+            embedder = run_embedder(context.run.run_id, c.own.embedding, data.home.models)
             chunking = paths.chunking(latest(paths, "chunkings", made_by="chunks"))
             info = build_index(
                 paths.snapshot(snapshot_of_chunking(chunking)),
@@ -76,6 +77,7 @@ def index_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetC
                 embedder=describe_embedder(embedder),
                 builds=paths.builds,
                 default_access=c.own.default_access,
+                verify=served_build_verifier(paths),
                 progress=reporter(context),
             )
             write_text(paths.latest("candidate_build"), info.key)
@@ -121,11 +123,16 @@ def _build_checks(c: CollectionDefs) -> list[dg.AssetChecksDefinition]:
     @dg.asset_check(asset=c.key("candidate_index"), blocking=True)
     def build_verifies(data: DataDirectory) -> dg.AssetCheckResult:
         """Reopened read-only: checksums, counts, ledger and sidecars agree with the tables."""
-        return check_result(index_checks.build_verifies(candidate(data)))
+        verify = served_build_verifier(data.collection(c.name))
+        return check_result(with_contents(index_checks.build_verifies(candidate(data), verify=verify), verify))
 
     @dg.asset_check(asset=c.key("candidate_index"), blocking=True)
     def ann_recall_at_10(data: DataDirectory) -> dg.AssetCheckResult:
         """HNSW finds at least 99 % of the exact ten nearest, and the query plan uses the HNSW index."""
-        return check_result(index_checks.ann_recall_at_10(candidate(data)))
+        found = candidate(data)
+        paths = data.collection(c.name)
+        return check_result(
+            build_check(paths, "ann_recall", found.folder, lambda: index_checks.ann_recall_at_10(found))
+        )
 
     return [index_is_not_empty, build_verifies, ann_recall_at_10]

@@ -9,7 +9,7 @@ from rag_pipeline.errors import InvalidSettings, InvalidSource
 from rag_pipeline.settings.base import pick
 from rag_pipeline.settings.load import Settings
 from rag_pipeline.sources.folder import LocalFolder, open_folder
-from rag_pipeline.sources.scan import walk_all
+from rag_pipeline.sources.scan import holds_any
 
 
 def check_collection(settings: Settings, name: str) -> None:
@@ -32,5 +32,5 @@ def check_collection(settings: Settings, name: str) -> None:
     for source in own.sources:
         folder = open_folder(source.path)
         # A folder on another machine is listed once, by the run.
-        if isinstance(folder, LocalFolder) and not own.allow_empty and not any(walk_all(source)):
+        if isinstance(folder, LocalFolder) and not own.allow_empty and not holds_any(source):
             raise InvalidSource(f"source {source.path!r} holds no files; put documents there, or pass --allow-empty")

@@ -7,13 +7,13 @@ import dagster as dg
 
 from rag_pipeline.defs.collection import CollectionDefs, latest, latest_candidate
 from rag_pipeline.defs.convert import check_result, table
+from rag_pipeline.defs.kept import kept_calibration, kept_pinned, served_build_verifier, told, with_contents
 from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
 from rag_pipeline.durable import write_text
 from rag_pipeline.evaluation.gate_rows import comparison_rows, tag_change_rows
 from rag_pipeline.evaluation.side_by_side import WorseQuestion
 from rag_pipeline.index.manifest import read_manifest
-from rag_pipeline.release.calibrate import calibrate_candidate
 from rag_pipeline.release.candidate_checks import candidate_checks
 from rag_pipeline.release.create import create_release, draft_release
 from rag_pipeline.release.judge import judge_candidate
@@ -38,7 +38,7 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
             embedder = read_manifest(paths.build(build_key)).embedder
             draft = draft_release(collection=c.name, build_key=build_key, embedder=embedder, settings=c.settings)
             labels = Path(c.own.eval_set) if c.own.eval_set else None
-            calibration = calibrate_candidate(paths, draft, labels, models=data.home.models)
+            calibration, kept = kept_calibration(paths, draft, labels, models=data.home.models)
             release = create_release(
                 paths,
                 collection=c.name,
@@ -56,6 +56,7 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
                 "default_strategy": release.default_strategy,
                 "strategies": table([{"strategy": n, **_cells(s)} for n, s in release.strategies.items()]),
                 "calibration_error_held_out": json.dumps(calibration["held_out_ece"]) if calibration else "no labels",
+                "calibrated": told(kept),
             },
         )
 
@@ -71,7 +72,8 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
         models = data.home.models
         with c.writing(paths):
             release_id = latest_candidate(paths)
-            checks = candidate_checks(paths, release_id, c.own, models=models)
+            verify = served_build_verifier(paths)
+            checks = candidate_checks(paths, release_id, c.own, models=models, verify=verify, pinned=kept_pinned)
             judged = judge_candidate(paths, release_id, c.own, models=models, checks=checks, progress=reporter(context))
         verdict = judged.verdict
         return dg.MaterializeResult(
@@ -86,6 +88,7 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
                 "tags": table(tag_change_rows(judged.gate) if judged.gate else []),
                 "questions_that_got_worse": table([_worse_cells(w) for w in judged.worse]),
                 "not_measured": "; ".join(judged.notes) or "none",
+                "contents_compared": verify.contents_from or "in this run",
             }
         )
 
@@ -117,7 +120,9 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
     @dg.asset_check(asset=c.key("published_release"))
     def served_release_is_sound(data: DataDirectory) -> dg.AssetCheckResult:
         """CURRENT names a complete release whose build agrees with its manifest."""
-        return check_result(served_release_verifies(data.collection(c.name)))
+        paths = data.collection(c.name)
+        verify = served_build_verifier(paths)
+        return check_result(with_contents(served_release_verifies(paths, verify=verify), verify))
 
     return [candidate_release, gate_verdict, published_release, served_release_is_sound]
 

@@ -1,6 +1,7 @@
 """Everything but retrieval quality that may refuse a candidate, as one mapping for its verdict."""
 
 from pathlib import Path
+from typing import Protocol
 
 from rag_pipeline.checks import CheckResult
 from rag_pipeline.evaluation.latency import latency_of, within_budget
@@ -17,6 +18,12 @@ PINNED = "pinned_queries"
 LATENCY = "latency_within_budget"
 
 
+class PinnedCheck(Protocol):
+    def __call__(
+        self, paths: CollectionPaths, release_id: str, own: CollectionSettings, *, models: Path
+    ) -> CheckResult: ...
+
+
 def candidate_checks(
     paths: CollectionPaths,
     release_id: str,
@@ -24,14 +31,16 @@ def candidate_checks(
     *,
     models: Path,
     verify: VerifyBuild = verify_build,
+    pinned: PinnedCheck | None = None,
 ) -> dict[str, CheckResult]:
     """The structural checks; where they hold, the pinned queries and the latency budget too.
 
-    They are asked here again although assets show them: a failed check stops only the run it belongs to.
+    They are asked here again although assets show them: a failed check stops only the run it belongs to. `pinned` asks
+    the pinned queries in another way than `pinned_check`.
     """
     checks = structural_checks(paths, release_id, own, verify=verify)
     if all(check.passed for check in checks.values()):
-        checks[PINNED] = pinned_check(paths, release_id, own, models=models)
+        checks[PINNED] = (pinned or pinned_check)(paths, release_id, own, models=models)
         checks[LATENCY] = latency_check(paths, release_id, own, models=models)
     return checks
 

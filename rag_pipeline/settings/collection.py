@@ -35,6 +35,8 @@ class CollectionSettings(Strict):
     """When the nightly re-index runs, in `timezone`."""
     regression_cron: str = "0 4 * * *"
     """When the release in service is evaluated afresh and compared with its own history."""
+    benchmarks_cron: str = "0 5 * * *"
+    """When its speed is measured, once that schedule is switched on."""
     timezone: str = "UTC"
     watch: bool = False
     """Start the sensor that re-indexes when the sources changed."""
@@ -58,7 +60,7 @@ class CollectionSettings(Strict):
             raise ValueError(f"no time zone is called {value!r}; write one as Europe/Berlin, or UTC") from None
         return value
 
-    @field_validator("reindex_cron", "regression_cron")
+    @field_validator("reindex_cron", "regression_cron", "benchmarks_cron")
     @classmethod
     def _cron(cls, value: str) -> str:
         if not CRON.fullmatch(value):

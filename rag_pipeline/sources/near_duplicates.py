@@ -36,12 +36,20 @@ class NearDuplicates:
         self.stopped = ""
         """Why later documents were not looked at."""
 
-    def nearest(self, doc_id: str, text: str) -> tuple[str, float] | None:
-        """Id of the most similar earlier document and the estimate, where it reaches THRESHOLD."""
-        if self.reported >= MAX_REPORTS or len(self._ids) >= MAX_DOCUMENTS:
+    @property
+    def looks_on(self) -> bool:
+        """False after so many documents or reports that later ones are not looked at."""
+        return self.reported < MAX_REPORTS and len(self._ids) < MAX_DOCUMENTS
+
+    def nearest(self, doc_id: str, text: str, *, sketch: Sketch | None = None) -> tuple[str, float] | None:
+        """Id of the most similar earlier document and the estimate, where it reaches THRESHOLD.
+
+        `sketch` is `sketch_of(text)` where that is known.
+        """
+        if not self.looks_on:
             self.stopped = f"looked no further after {self.reported} reports among {len(self._ids)} documents"
             return None
-        sketch = sketch_of(text)
+        sketch = sketch_of(text) if sketch is None else sketch
         if sketch is None:
             return None
         probes = [int(v) for v in sketch[:PROBES]]

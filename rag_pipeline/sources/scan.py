@@ -93,6 +93,13 @@ def readable(path: str) -> str:
     return _NOT_UTF8.sub(lambda m: f"%{ord(m[0]) & 0xFF:02X}", path)
 
 
+def holds_any(source: SourceSettings) -> bool:
+    """Whether `walk_all` would find anything; looks no further than the first name."""
+    folder = open_folder(source.path)
+    found = folder.walk(_pruning(folder, path_filter(source.include, source.exclude), ()))
+    return any(f.kind not in UNSEEN for f in found)
+
+
 def walk_all(source: SourceSettings, *, data: Collection[Path] = ()) -> list[Found]:
     """Every name below a source but the unseen and excluded ones, sorted: what a change of the source shows in."""
     folder = open_folder(source.path)

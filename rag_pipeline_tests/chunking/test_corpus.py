@@ -57,6 +57,14 @@ def test_a_snapshot_becomes_three_files(paths: CollectionPaths) -> None:
     assert [(r.done, r.total) for r in reports] == [(12, 12)]
 
 
+def test_duplicates_do_not_make_boilerplate(paths: CollectionPaths) -> None:
+    page = document(f"# P\nThe only page.\n\n{FOOTER}\n", doc_id="a.md")
+    copies = [document(page.text, doc_id=f"copy-{n}.md", canonical_id="a.md") for n in range(20)]
+    others = [document(f"# P{n}\nPage number {n}.\n", doc_id=f"p{n}.md") for n in range(9)]
+    info = chunk_corpus(snapshot(paths, [page, *copies, *others]), ChunkingSettings(), WORDS, limit=256, paths=paths)
+    assert info.rejected == {}
+
+
 def test_the_same_inputs_are_not_chunked_twice(paths: CollectionPaths) -> None:
     folder = snapshot(paths, [document("# A\nbody")])
     first = chunk_corpus(folder, ChunkingSettings(), WORDS, limit=256, paths=paths)

@@ -31,6 +31,7 @@ GRAPH = {
     "published_release": {"gate_verdict"},
     "experiment_log": {"gate_verdict", "leaderboard", "answer_quality"},
     "regression_history": {"published_release"},
+    "benchmarks": {"published_release"},
 }
 BLOCKING = {
     "documents": {"ledger_reconciles"},
@@ -51,6 +52,7 @@ WARNING = {
     "latency": {"latency_within_budget"},
     "experiment_log": {"evaluations_are_logged"},
     "regression_history": {"latency_against_history"},
+    "benchmarks": {"no_slow_down"},
 }
 
 
@@ -90,17 +92,25 @@ def test_a_collection_has_its_job_its_night_and_its_watch(repository):
     assert repository.has_job("agent_platform_reindex")
     assert repository.has_job("agent_platform_compare_strategies")
     assert repository.has_job("agent_platform_regression")
+    assert repository.has_job("agent_platform_benchmarks")
     nights = {night.name: night for night in repository.schedule_defs}
     assert {name: night.cron_schedule for name, night in nights.items()} == {
         "agent_platform_nightly": "0 2 * * *",
         "agent_platform_nightly_regression": "0 4 * * *",
+        "agent_platform_nightly_benchmarks": "0 5 * * *",
     }
     assert {night.execution_timezone for night in nights.values()} == {"UTC"}
-    assert {night.default_status for night in nights.values()} == {dg.DefaultScheduleStatus.RUNNING}
+    off = {name for name, night in nights.items() if night.default_status is dg.DefaultScheduleStatus.STOPPED}
+    assert off == {"agent_platform_nightly_benchmarks"}
     for alert in ("alert_on_failed_run", "alert_on_regression"):
         assert repository.get_sensor_def(alert).default_status is dg.DefaultSensorStatus.RUNNING
     watch = repository.get_sensor_def("agent_platform_sources_changed")
     assert watch.default_status is dg.DefaultSensorStatus.STOPPED
+
+
+def test_a_re_index_measures_no_speed_and_no_history(repository):
+    keys = {key.path[-1] for key in repository.get_job("agent_platform_reindex").asset_layer.selected_asset_keys}
+    assert {"benchmarks", "regression_history", "leaderboard"}.isdisjoint(keys) and "published_release" in keys
 
 
 def test_two_collections_do_not_share_keys_or_writers():
