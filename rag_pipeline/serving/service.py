@@ -56,16 +56,16 @@ class Service:
         return self.home.collection(name)
 
 
-def service_of(request: Request) -> Service:
+async def service_of(request: Request) -> Service:
     return cast("Service", request.app.state.service)
 
 
-def caller_of(request: Request, _: Described = None) -> Caller:
+async def caller_of(request: Request, _: Described = None) -> Caller:
     """Whoever has passed the gate."""
     return cast("Caller", request.state.caller)
 
 
-def reader_of(
+async def reader_of(
     request: Request,
     caller: Annotated[Caller, Depends(caller_of)],
     x_act_as: Annotated[
@@ -82,7 +82,7 @@ def reader_of(
     return acting_as(caller, headers_of(request.scope))
 
 
-def operator_of(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
+async def operator_of(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
     caller.require("operate")
     return caller
 
