@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rag_pipeline.embedding.encoder import cores
 from rag_pipeline.embedding.packaged import packaged_folder
 from rag_pipeline.embedding.quiet import quiet
 from rag_pipeline.embedding.registry import load_embedder
+from rag_pipeline.processor import cores
 from rag_pipeline.settings.build import PRECISIONS, EmbeddingSettings
 
 MODEL = "all-MiniLM-L6-v2"

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.corpora import DATA
 from benchmarks.embedding_speed import processor
-from rag_pipeline.embedding.encoder import cores
 from rag_pipeline.embedding.registry import load_embedder
+from rag_pipeline.processor import cores
 from rag_pipeline.reranking.base import Passage
 from rag_pipeline.reranking.maxsim import WINDOW, MaxSimReranker
 from rag_pipeline.reranking.token_model import TOKEN_MODELS, open_token_model

@@ -5,7 +5,6 @@ arithmetic doesn't depend on its neighbours or on the number of threads: the sam
 batch. It is also as fast as padded batches: several single-threaded runs side by side, kept small, waste nothing.
 """
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from rag_pipeline.embedding.base import Role, Vectors
 from rag_pipeline.embedding.exported import TOKENIZER, ExportedModel
+from rag_pipeline.processor import cores
 from rag_pipeline.text.tokenizer import ModelTokenizer
 
 RUN_TOKENS = 1024
@@ -109,11 +109,6 @@ def equal_lengths(encoded: Sequence[Sequence[int]], batch_tokens: int) -> list[l
         rows, size = by_length[length], max(1, batch_tokens // length)
         groups += [rows[first : first + size] for first in range(0, len(rows), size)]
     return groups
-
-
-def cores() -> int:
-    """Those this process may use, where the system can say (not macOS)."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def named(ids: TokenIds, inputs: frozenset[str]) -> dict[str, NDArray[np.int64]]:

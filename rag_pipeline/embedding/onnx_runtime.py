@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from rag_pipeline.embedding.encoder import RUN_TOKENS, STATES, EncoderEmbedder, States, TokenIds, cores, named
+from rag_pipeline.embedding.encoder import RUN_TOKENS, STATES, EncoderEmbedder, States, TokenIds, named
 from rag_pipeline.embedding.exported import MODEL, ExportedModel
 from rag_pipeline.errors import ModelUnavailable
+from rag_pipeline.processor import cores
 
 
 class OnnxEncoder:

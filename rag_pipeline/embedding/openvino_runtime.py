@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from rag_pipeline.embedding.encoder import RUN_TOKENS, STATES, EncoderEmbedder, States, TokenIds, cores, named
+from rag_pipeline.embedding.encoder import RUN_TOKENS, STATES, EncoderEmbedder, States, TokenIds, named
 from rag_pipeline.embedding.exported import MODEL, ExportedModel
 from rag_pipeline.errors import MissingExtra, ModelUnavailable
+from rag_pipeline.processor import cores
 
 GROUP = 64
 """Numbers that share a scale in int8. 32 is nearer to fp32 and slower, 128 no faster."""

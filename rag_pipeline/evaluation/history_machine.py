@@ -1,11 +1,12 @@
 """What computes: the processor and the versions that can change a ranking or a time, as plain words."""
 
-import os
 import platform
 import socket
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from rag_pipeline.processor import cores
 
 PACKAGES = ("duckdb", "numpy", "onnxruntime", "openvino", "tokenizers", "snowballstemmer")
 TIMING = ("host", "processor", "cores")
@@ -17,7 +18,7 @@ def machine() -> Mapping[str, str]:
     return {
         "host": socket.gethostname(),
         "processor": _processor(),
-        "cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 0),
+        "cores": str(cores()),
         "python": platform.python_version(),
         **{name: _version(name) for name in PACKAGES},
     }

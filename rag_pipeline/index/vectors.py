@@ -1,7 +1,6 @@
 """The vectors of an open build, addressed by row however they lie on disk.
 
-Products with a query are made row by row (`vecdot`): on the calling thread alone, because what keeps the other core
-busy is the next query, and with the same bits whatever rows are beside.
+Where there are lists, vectors are stored in their order, and what is asked by row is looked up by position.
 """
 
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_pipeline.index.lists import Lists
+from rag_pipeline.index.products import product, product_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,16 @@ class Vectors:
 
     def __matmul__(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosine of every row with a query of unit length, (chunks,)."""
-        products = np.vecdot(self.data, query)
-        return np.asarray(products if self.lists is None else products[self.lists.positions])
+        products = product(self.data, query)
+        return products if self.lists is None else products[self.lists.positions]
+
+    def under(
+        self, mask: NDArray[np.bool_], query: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """(rows, cosines) of the rows in a mask (chunks,), in the order they are stored."""
+        places = np.flatnonzero(mask if self.lists is None else mask[self.lists.rows])
+        rows = places if self.lists is None else self.lists.rows[places].astype(np.int64)
+        return rows, product_at(self.data, places, query)
 
     def near(
         self, query: NDArray[np.float32], *, probes: int, least: int = 0

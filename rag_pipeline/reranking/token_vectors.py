@@ -15,8 +15,9 @@ import numpy as np
 import tokenizers
 from numpy.typing import NDArray
 
-from rag_pipeline.embedding.encoder import Encoder, cores
+from rag_pipeline.embedding.encoder import Encoder
 from rag_pipeline.errors import ModelUnavailable
+from rag_pipeline.processor import cores
 from rag_pipeline.reranking.token_cache import TokenVectorCache
 
 TokenIds = Sequence[int]

@@ -9,9 +9,9 @@ from rag_pipeline.index.open import Index
 from rag_pipeline.retrieval.rank import Rows, Scores, comparable, nearly_top, top
 from rag_pipeline.retrieval.scope import Mask
 
-GATHER_SHARE = 0.1
-"""Below this share of unmasked rows they are gathered first; above it the whole product is faster (measured with
-200,000 vectors: gathering a tenth takes about as long as the product with all)."""
+GATHER_SHARE = 0.15
+"""Below this share of unmasked rows they are gathered; above it the whole product is faster (200,000 vectors of 384
+dimensions: all in 13 ms, gathered a twentieth in 4, a tenth in 8, a fifth in 15, on one thread)."""
 
 
 def nearest(
@@ -51,10 +51,14 @@ def _by_lists(index: Index, vector: NDArray[np.float32], limit: int, *, probes: 
 
 
 def _exact(index: Index, vector: NDArray[np.float32], mask: Mask, limit: int) -> Rows:
-    rows = None if mask is None else np.flatnonzero(mask)
-    if rows is not None and len(rows) < GATHER_SHARE * index.chunks:
-        return top(cosines(index, vector, rows), rows, limit)
-    raw = index.vectors @ vector
-    raw = raw if rows is None else raw[rows]
+    if mask is None:
+        raw = index.vectors @ vector
+        near = nearly_top(raw, limit)
+        return top(comparable(raw[near]), near, limit)
+    if np.count_nonzero(mask) < GATHER_SHARE * index.chunks:
+        rows, raw = index.vectors.under(mask, vector)
+    else:
+        rows = np.flatnonzero(mask)
+        raw = (index.vectors @ vector)[rows]
     near = nearly_top(raw, limit)
-    return top(comparable(raw[near]), near if rows is None else rows[near], limit)
+    return top(comparable(raw[near]), rows[near], limit)
