@@ -7,7 +7,8 @@ others. On one primary metric, for every strategy that is served and every refer
     refused                 the mean loss is larger than the margin
     refused                 the loss is significant: paired, one-sided, Holm over the comparisons of this verdict
     not worse, better       the interval excludes a loss of the margin, or the gain is significant
-    insufficient evidence   anything else: published under the lenient policy, refused under the strict one
+    insufficient evidence   anything else: refused under the strict policy; published under the lenient one, but against
+                            a champion only so many times in a row (`unproven`), because chance adds up
 
 What the changes mean statistically is `ruling.py`'s.
 """
@@ -20,7 +21,7 @@ from rag_pipeline.errors import InvalidEvalSet
 from rag_pipeline.evaluation.comparison import Comparison, Effect, compare
 from rag_pipeline.evaluation.experiment import Experiment
 from rag_pipeline.evaluation.metrics.registry import NAMES
-from rag_pipeline.evaluation.ruling import Reference, Ruling, interval_level, name_of, rule
+from rag_pipeline.evaluation.ruling import Reference, Ruling, interval_level, may_stay_unproven, name_of, rule
 from rag_pipeline.evaluation.split import Half
 from rag_pipeline.evaluation.summary import summarise
 from rag_pipeline.settings.base import pick
@@ -61,12 +62,21 @@ class GateVerdict:
     detectable: float | None
     """The smallest loss that every comparison could have found; None for a first release."""
     settings: GateSettings
+    unproven: int = 0
+    """Releases in a row, this one included, whose evidence was insufficient; 0 where this one's was not."""
 
 
 def judge_release(
-    candidate: Experiment, *, baseline: Experiment | None, champion: Experiment | None, settings: GateSettings
+    candidate: Experiment,
+    *,
+    baseline: Experiment | None,
+    champion: Experiment | None,
+    settings: GateSettings,
+    unproven: int = 0,
 ) -> GateVerdict:
     """The verdict. All experiments must be of the same questions; each holds the strategies that are to be judged.
+
+    `unproven` is the baseline's own count.
 
     Raises InvalidEvalSet for experiments over different questions, or over the half that settings are tuned on;
     UnknownName for a metric in the settings that doesn't exist.
@@ -91,7 +101,8 @@ def judge_release(
         gaps.append("the candidate has no strategy in common with its reference; evaluate the reference on them")
     refusals = [*broken, *gaps, *failures, *ruling.losses]
     outcome = _outcome(refusals, ruling, first=not references)
-    undecided = outcome == "insufficient evidence" and settings.policy == "strict"
+    undecided = outcome == "insufficient evidence"
+    refused = undecided and not may_stay_unproven(unproven, champion=len(references) > 1, settings=settings)
     detectable = max((e.detectable for e in effects.values()), default=None)
     return GateVerdict(
         release_id=candidate.release_id,
@@ -99,15 +110,15 @@ def judge_release(
         champion=champion.release_id if champion else None,
         eval_set_hash=candidate.eval_set_hash,
         half=candidate.half,
-        decision="refuse" if refusals or undecided else "publish",
+        decision="refuse" if refusals or refused else "publish",
         outcome=outcome,
-        reason=_reason(outcome, refusals, effects, settings),
+        reason=_reason(outcome, refusals, effects, settings, refused=refused),
         checks={
             "floors": not broken,
             "coverage": not gaps,
             "failures": not failures,
             "loss": not ruling.losses,
-            "evidence": not undecided,
+            "evidence": not refused,
         },
         comparisons=tuple(
             Compared(strategy, name, reference.release_id, comparison, ruling.p_adjusted[name, strategy])
@@ -116,6 +127,7 @@ def judge_release(
         floors=floors,
         detectable=detectable,
         settings=settings,
+        unproven=unproven + 1 if undecided or outcome == "refused" else 0,
     )
 
 
@@ -198,7 +210,10 @@ def _reason(
     refusals: Sequence[str],
     effects: Mapping[tuple[Reference, str], Effect],
     settings: GateSettings,
+    *,
+    refused: bool,
 ) -> str:
+    """`refused` for lack of evidence alone."""
     if outcome == "refused":
         return (
             "; ".join(refusals) + ". Look at the questions that got worse, correct the build or the settings, and "
@@ -219,10 +234,22 @@ def _reason(
         return (
             f"insufficient evidence: the smallest loss that {weakest.n} questions can find is "
             f"{weakest.detectable:.3f}, the margin is {settings.margin:g} ({found}). "
-            + ("Published under the lenient policy" if settings.policy == "lenient" else "Refused by the strict policy")
+            + _unproven(settings, refused=refused)
             + f"; for a firm answer, bring the eval set to about {weakest.needed} questions"
         )
     return f"{outcome} on {weakest.n} questions: {found}; the margin is {settings.margin:g}"
+
+
+def _unproven(settings: GateSettings, *, refused: bool) -> str:
+    if not refused:
+        return "Published under the lenient policy"
+    if settings.policy == "strict":
+        return "Refused by the strict policy"
+    return (
+        f"Refused, because after a champion no more than {settings.unproven} in a row are published like this "
+        "(`unproven`): compare the release in service with the champion (`rag-pipeline diff`), and pin it "
+        "(`rag-pipeline release champion`) if you want to go on from there"
+    )
 
 
 def _asked(experiment: Experiment) -> str:

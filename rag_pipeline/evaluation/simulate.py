@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag_pipeline.evaluation.comparison import Effect, assess
-from rag_pipeline.evaluation.ruling import Reference, interval_level, rule
+from rag_pipeline.evaluation.ruling import Reference, interval_level, may_stay_unproven, rule
 from rag_pipeline.settings.gate import GateSettings
 
 RANKS = (0.45, 0.15, 0.09, 0.06, 0.04, 0.03, 0.02, 0.02, 0.015, 0.015)
@@ -117,7 +117,7 @@ def _walk(
     champion: bool,
 ) -> tuple[int, float, float]:
     first = _draw(rng, questions, quality=QUALITY)
-    in_service, quality, published = first, QUALITY, 0
+    in_service, quality, published, unproven = first, QUALITY, 0, 0
     for _ in range(steps):
         candidate = _next_build(rng, in_service, changed=changed, quality=quality, loss=loss)
         effects: dict[tuple[Reference, str], Effect] = {
@@ -128,9 +128,11 @@ def _walk(
                 first, candidate, settings=settings, level=interval_level("champion", settings)
             )
         ruling = rule(effects, settings=settings)
-        undecided = ruling.evidence == "insufficient evidence" and settings.policy == "strict"
-        if not ruling.losses and not undecided:
+        undecided = ruling.evidence == "insufficient evidence"
+        passes = not undecided or may_stay_unproven(unproven, champion=len(effects) > 1, settings=settings)
+        if not ruling.losses and passes:
             in_service, quality, published = candidate, quality - loss, published + 1
+            unproven = unproven + 1 if undecided else 0
     return published, float(first.mean() - in_service.mean()), QUALITY - quality
 
 

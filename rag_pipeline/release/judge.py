@@ -14,7 +14,7 @@ from rag_pipeline.evaluation.experiment import Experiment
 from rag_pipeline.evaluation.gate import GateVerdict, judge_release
 from rag_pipeline.evaluation.measure import Report, measure_release
 from rag_pipeline.evaluation.questions import Questions, questions_for
-from rag_pipeline.evaluation.results import write_gate_verdict
+from rag_pipeline.evaluation.results import read_gate_verdict, write_gate_verdict
 from rag_pipeline.evaluation.side_by_side import WorseQuestion, in_a_line, worse_questions
 from rag_pipeline.evaluation.split import Half
 from rag_pipeline.index.manifest import read_manifest
@@ -65,7 +65,11 @@ def judge_candidate(
     questions = questions_for(paths, release_id, own)
     measured = _measure(paths, release_id, baseline, questions, own, models, progress)
     gate = judge_release(
-        measured.candidate, baseline=measured.baseline, champion=measured.champion, settings=_rule(own.gate, questions)
+        measured.candidate,
+        baseline=measured.baseline,
+        champion=measured.champion,
+        settings=_rule(own.gate, questions),
+        unproven=_unproven(paths, baseline, own.gate),
     )
     worse = _worse(gate, measured)
     verdict = _verdict(structure, gate, worse, measured.notes, strict=own.gate.policy == "strict")
@@ -138,6 +142,20 @@ def _verdict(
         checks=checks,
         created=now(),
     )
+
+
+def _unproven(paths: CollectionPaths, baseline: str | None, settings: GateSettings) -> int:
+    """The baseline's count; pinning the release in service as champion starts anew. Where the evaluation that let it in
+    can't be read, the limit: proof is asked for."""
+    if baseline is None or baseline == read_champion(paths):
+        return 0
+    try:
+        verdict = read_verdict(paths.release(baseline))
+        if verdict is None or verdict.eval_set_hash is None:
+            return 0
+        return read_gate_verdict(paths.evaluation(baseline, verdict.eval_set_hash)).unproven
+    except RagPipelineError:
+        return settings.unproven
 
 
 def _worse(gate: GateVerdict, measured: _Measured) -> tuple[WorseQuestion, ...]:

@@ -26,6 +26,10 @@ class GateSettings(Strict):
     """Most questions, as a share, that may end in an error."""
     policy: Literal["lenient", "strict"] = "lenient"
     """What "insufficient evidence" means: published with a warning, or refused."""
+    unproven: Annotated[int, Field(ge=0)] = 1
+    """Under the lenient policy and a pinned champion: releases in a row that may be published on insufficient evidence.
+    The next one needs proof that it is not worse, or a new champion. Among many candidates that each lose a little,
+    some look good by chance; without this limit twenty of them lose more than the margin together."""
     resamples: Annotated[int, Field(ge=99)] = 9999
     """Of the bootstrap and of the randomisation test."""
     seed: int = 0

@@ -126,6 +126,35 @@ class TestChampion:
         assert "against the champion" in found.reason
         assert found.champion == "best"
 
+    @pytest.mark.parametrize(
+        ("before", "settings", "decision"),
+        [
+            (0, SETTINGS, "publish"),
+            (1, SETTINGS, "refuse"),
+            (1, GateSettings(resamples=999, unproven=2), "publish"),
+            (0, GateSettings(resamples=999, unproven=0), "refuse"),
+            (0, STRICT, "refuse"),
+        ],
+    )
+    def test_what_is_not_proven_passes_only_so_many_times_in_a_row(self, before, settings, decision):
+        equal = [0.5] * 80 + [0.0] * 10 + [1.0] * 10
+
+        def found(champion):
+            of = {name: experiment(name, {"hybrid": scored(v)}) for name, v in (("new", equal), ("old", [0.5] * 100))}
+            best = experiment("best", {"hybrid": scored([0.5] * 100)}) if champion else None
+            return judge_release(of["new"], baseline=of["old"], champion=best, settings=settings, unproven=before)
+
+        verdict = found(champion=True)
+        assert (verdict.decision, verdict.outcome, verdict.unproven) == (decision, "insufficient evidence", before + 1)
+        assert verdict.checks["evidence"] is (decision == "publish")
+        assert ("rag-pipeline release champion" in verdict.reason) is (decision == "refuse" and settings != STRICT)
+        assert found(champion=False).decision == ("publish" if settings.policy == "lenient" else "refuse")
+
+    def test_proof_starts_the_count_anew(self):
+        of = {name: experiment(name, {"hybrid": scored(FLAT)}) for name in ("new", "old", "best")}
+        found = judge_release(of["new"], baseline=of["old"], champion=of["best"], settings=SETTINGS, unproven=7)
+        assert (found.decision, found.outcome, found.unproven) == ("publish", "not worse", 0)
+
     def test_a_champion_in_service_is_compared_once(self):
         runs = {"hybrid": scored(self.champion)}
         found = judge_release(

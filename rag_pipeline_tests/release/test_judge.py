@@ -8,6 +8,7 @@ from rag_pipeline.errors import ReleaseRefused
 from rag_pipeline.evaluation.results import read_gate_verdict
 from rag_pipeline.release.pointer import pin_champion
 from rag_pipeline.release.reproduce import reproduce
+from rag_pipeline.release.reproduce_quality import reproduce_quality
 from rag_pipeline.release.verdict import read_verdict
 from rag_pipeline.retrieval.release_file import read_current
 from rag_pipeline.retrieval.retrieve import retrieve
@@ -112,6 +113,32 @@ def test_small_losses_are_also_measured_against_the_champion(wiki):
     references = {c.reference: c.comparison.overall.finding for c in judged.gate.comparisons}
     assert references["in service"] != "worse" and references["champion"] == "worse"
     assert judged.verdict.decision == "refuse" and "champion" in judged.verdict.reason
+
+
+def test_with_a_champion_what_is_not_proven_passes_once_and_pinning_starts_anew(wiki, tmp_path):
+    folder = write_set(
+        tmp_path / "three",
+        [{"id": f"q{p}", "text": sentence(p, 0)} for p in range(3)],
+        [{"query_id": f"q{p}", "document": f"page-{p:02}.md", "quote": sentence(p, 0), "grade": 3} for p in range(3)],
+    )
+    wiki.own = OWN.model_copy(update={"eval_set": str(folder)})
+    first = wiki.serve(pages())
+    pin_champion(wiki.paths, first.release_id)
+    second = wiki.candidate(pages(21), name="second")
+    assert wiki.judge(second).gate.unproven == 1
+    wiki.publish(second)
+    third = wiki.candidate(pages(22), name="third")
+    refused = wiki.judge(third)
+    assert (refused.verdict.decision, refused.gate.unproven) == ("refuse", 2)
+    assert "rag-pipeline release champion" in refused.verdict.reason
+    again = reproduce_quality(wiki.paths, refused.verdict, models=wiki.home.models)
+    assert [c.same for c in again if c.name == "gate decision"] == [True]
+    pin_champion(wiki.paths, second.release_id)
+    assert (wiki.judge(third).verdict.decision, wiki.judge(third).gate.unproven) == ("publish", 1)
+    pin_champion(wiki.paths, first.release_id)
+    verdict_file = wiki.paths.release(second.release_id) / "verdict.json"
+    verdict_file.write_text("{}")
+    assert wiki.judge(third).verdict.decision == "refuse", "what can't be read proves nothing"
 
 
 def test_three_questions_decide_nothing(wiki, tmp_path):
