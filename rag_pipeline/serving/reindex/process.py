@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from rag_pipeline.serving.reindex.record import LOG, REPORT, Run, new_run, now, 
 
 CHILD = "rag_pipeline.cli.reindex_child"
 """By name alone: the command line knows the server, not the other way round."""
+NICER = 10
+"""How much more willingly than the server a run gives up the processor: questions come first."""
 
 
 class ProcessRunner:
@@ -62,6 +65,8 @@ class ProcessRunner:
                 pass_fds=(lock,),
                 start_new_session=True,  # stopping the server does not stop a half-done re-index
             )
+        with suppress(ProcessLookupError):  # ended already
+            os.setpriority(os.PRIO_PROCESS, process.pid, os.getpriority(os.PRIO_PROCESS, 0) + NICER)
         threading.Thread(target=process.wait, name=f"reap {folder.name}", daemon=True).start()
 
 

@@ -1,9 +1,11 @@
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,6 +63,23 @@ def test_one_at_a_time_across_servers_and_lost_when_it_ends_without_a_word(
     until(lambda: is_free(paths.runs / "lock"))
 
 
+def test_a_run_lets_questions_go_first(paths: CollectionPaths, sleeper: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    popen = subprocess.Popen
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        started.append(popen(*args, **kwargs))
+        return started[-1]
+
+    monkeypatch.setattr(process_module.subprocess, "Popen", noted)
+    runner(paths).start(paths, requested_by="boss")
+    (child,) = started
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert os.getpriority(os.PRIO_PROCESS, child.pid) == min(own + process_module.NICER, 19)
+    sleeper.touch()
+    until(lambda: is_free(paths.runs / "lock"))
+
+
 def test_a_real_run_that_fails_tells_why_and_no_path(paths: CollectionPaths, tmp_path: Path) -> None:
     config = tmp_path / "rag.toml"
     missing = tmp_path / "no" / "such" / "folder"
@@ -115,6 +134,8 @@ def test_the_child_is_python_without_the_current_folder(
     seen: list[list[str]] = []
 
     class Process:
+        pid = 2**30  # nobody's: it has ended already
+
         def __init__(self, command: list[str], **_: object) -> None:
             seen.append(command)
 
