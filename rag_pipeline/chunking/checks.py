@@ -1,6 +1,6 @@
 """Properties every chunking must have, as pure functions over rows; Dagster and the command line convert them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rag_pipeline.checks import CheckResult
 from rag_pipeline.chunking.garbage import has_visible
@@ -8,7 +8,6 @@ from rag_pipeline.chunking.search_text import SPECIAL_TOKENS
 from rag_pipeline.chunking.sectioner_markdown import is_headings_only
 from rag_pipeline.chunking.split import LONG_HEADING
 from rag_pipeline.schema import Chunk, Section
-from rag_pipeline.text.tokenizer import Tokenizer, count_many
 
 _SHOWN = 3
 
@@ -44,10 +43,11 @@ def check_parents(chunks: Iterable[Chunk], sections: Iterable[Section]) -> Check
     )
 
 
-def check_limit(chunks: Iterable[Chunk], tokenizer: Tokenizer, *, limit: int) -> CheckResult:
-    """No search text over the model's limit, special tokens included; counted again, not taken from the chunker."""
+def check_limit(chunks: Iterable[Chunk], count: Callable[[Sequence[str]], Sequence[int]], *, limit: int) -> CheckResult:
+    """No search text over the model's limit, special tokens included; `count` counts the tokens of texts without them,
+    and nothing is taken from the chunker."""
     rows = list(chunks)
-    counts = [n + SPECIAL_TOKENS for n in count_many(tokenizer, [c.search_text for c in rows])]
+    counts = [n + SPECIAL_TOKENS for n in count([c.search_text for c in rows])]
     over = [c.chunk_id for c, n in zip(rows, counts, strict=True) if n > limit]
     longest = max(counts, default=0)
     return _result(

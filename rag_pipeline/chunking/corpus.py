@@ -135,16 +135,18 @@ def chunking_key(snapshot_key: str, settings: ChunkingSettings, tokenizer: Token
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:20]
 
 
-def _blocks(documents: Path, settings: ChunkingSettings, earlier: EarlierChunks) -> dict[str, str]:
-    """Joined keys of the blocks of every document, by its key; none are needed by chunkers without boilerplate."""
-    if settings.chunker != "sections":
-        return {}
-    found: dict[str, str] = {}
+def _blocks(documents: Path, settings: ChunkingSettings, earlier: EarlierChunks) -> dict[str, tuple[str, str]]:
+    """By document id: its key, and the joined keys of its blocks; none are needed by chunkers without boilerplate."""
+    found: dict[str, tuple[str, str]] = {}
     for document in read_rows(documents, Document):
         if document.canonical_id is None:
             key = document_key(document)
             known = earlier.known.get(key)
-            found[key] = known.blocks if known is not None else joined(block_keys(document))
+            if settings.chunker != "sections":
+                blocks = ""
+            else:
+                blocks = known.blocks if known is not None else joined(block_keys(document))
+            found[document.doc_id] = key, blocks
     return found
 
 
@@ -160,7 +162,7 @@ def _write(
 ) -> tuple[_Totals, list[KeptDocument]]:
     blocks = _blocks(documents, settings, earlier)
     boilerplate = repeated(
-        map(keys_in, blocks.values()),
+        (keys_in(of_document) for _, of_document in blocks.values()),
         share=settings.boilerplate_share,
         min_documents=settings.boilerplate_min_documents,
     )
@@ -176,7 +178,7 @@ def _write(
         writers = (sections, chunks, ledger)
         for document in _reported(documents, progress):
             first = (sections.count, chunks.count, ledger.count)
-            key = document_key(document)
+            key, own_blocks = blocks[document.doc_id]
             row = earlier.of(key, boilerplate)
             if row is not None and before is not None:
                 for writer, table in zip(writers, before.take(row), strict=True):
@@ -188,7 +190,7 @@ def _write(
                 for writer, values in zip(writers, (made.sections, made.chunks, made.ledger), strict=True):
                     for value in values:
                         writer.write(value)
-                row = _kept(key, made, blocks.get(key, ""), asked)
+                row = _kept(key, made, own_blocks, asked)
             row = replace(row, first_section=first[0], first_chunk=first[1], first_entry=first[2])
             totals.add(row)
             kept.append(row)

@@ -1,12 +1,14 @@
 """Assets `documents` and `chunks`: sources to a snapshot, a snapshot to sections and chunks."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import dagster as dg
 
 from rag_pipeline.checks import CheckResult
 from rag_pipeline.chunking import checks as chunk_checks
 from rag_pipeline.chunking.corpus import CHUNKER_VERSION, chunk_corpus
+from rag_pipeline.chunking.kept_counts import KeptCounts
 from rag_pipeline.chunking.staged import StagedChunking
 from rag_pipeline.defs.collection import CollectionDefs, latest
 from rag_pipeline.defs.convert import check_result, counts_table
@@ -144,12 +146,13 @@ def _chunk_checks(c: CollectionDefs) -> list[dg.AssetChecksDefinition]:
     def search_text_fits_the_model(context: dg.AssetCheckExecutionContext, data: DataDirectory) -> dg.AssetCheckResult:
         """No searched text is longer than the embedding model reads."""
         tokenizer = run_embedder(context.run.run_id, c.own.embedding, data.home.models).tokenizer
-        return passed(
-            data,
-            "search_text_fits",
-            lambda staged: chunk_checks.check_limit(staged.chunks(), tokenizer, limit=staged.limit),
-            tokenizer=tokenizer.fingerprint,
-        )
+        count = KeptCounts(data.collection(c.name), tokenizer)
+
+        def fits(staged: StagedChunking) -> CheckResult:
+            result = chunk_checks.check_limit(staged.chunks(), count, limit=staged.limit)
+            return replace(result, numbers={**result.numbers, "texts_not_counted_before": count.counted})
+
+        return passed(data, "search_text_fits", fits, tokenizer=tokenizer.fingerprint)
 
     @dg.asset_check(asset=c.key("chunks"), blocking=True)
     def chunk_text_equals_its_source_span(data: DataDirectory) -> dg.AssetCheckResult:

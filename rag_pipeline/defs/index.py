@@ -4,7 +4,7 @@ import dagster as dg
 
 from rag_pipeline.defs.collection import CollectionDefs, latest
 from rag_pipeline.defs.convert import check_result, counts_table
-from rag_pipeline.defs.kept import build_check, served_build_verifier, with_contents
+from rag_pipeline.defs.kept import build_check, build_verifier, with_contents
 from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
 from rag_pipeline.defs.run_embedder import run_embedder
@@ -42,6 +42,8 @@ def index_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetC
                 progress=reporter(context),
             )
             write_text(paths.latest("vectors"), info.key)
+        for problem in info.problems:
+            context.log.warning(problem)
         return dg.MaterializeResult(
             data_version=dg.DataVersion(info.key),
             metadata={
@@ -49,6 +51,7 @@ def index_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetC
                 "embedded": info.embedded,
                 "reused": info.reused,
                 "rejected": info.rejected,
+                "kept_and_not_usable": "; ".join(info.problems) or "none",
                 "dimension": info.dimension,
                 "model_fingerprint": info.fingerprint,
                 "seconds": info.seconds,
@@ -77,7 +80,7 @@ def index_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetC
                 embedder=describe_embedder(embedder),
                 builds=paths.builds,
                 default_access=c.own.default_access,
-                verify=served_build_verifier(paths),
+                verify=build_verifier(paths),
                 progress=reporter(context),
             )
             write_text(paths.latest("candidate_build"), info.key)
@@ -123,7 +126,7 @@ def _build_checks(c: CollectionDefs) -> list[dg.AssetChecksDefinition]:
     @dg.asset_check(asset=c.key("candidate_index"), blocking=True)
     def build_verifies(data: DataDirectory) -> dg.AssetCheckResult:
         """Reopened read-only: checksums, counts, ledger and sidecars agree with the tables."""
-        verify = served_build_verifier(data.collection(c.name))
+        verify = build_verifier(data.collection(c.name))
         return check_result(with_contents(index_checks.build_verifies(candidate(data), verify=verify), verify))
 
     @dg.asset_check(asset=c.key("candidate_index"), blocking=True)

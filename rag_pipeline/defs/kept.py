@@ -98,9 +98,9 @@ def of_release(paths: CollectionPaths, release_id: str) -> dict[str, Any]:
     return {"release": release_id, "build_key": build_key, **_of_build(paths.build(build_key))}
 
 
-def served_build_verifier(paths: CollectionPaths) -> VerifiedBuild:
-    """Verifies the build in service by its checksums, once a run, and every other one in full, every time."""
-    return VerifiedBuild(_served_build(paths), kept=paths.kept("build_contents"), code=computed_by())
+def build_verifier(paths: CollectionPaths) -> VerifiedBuild:
+    """Verifies a build in full once, and by its checksums after that."""
+    return VerifiedBuild(paths.kept("build_contents"), code=computed_by())
 
 
 def with_contents(result: CheckResult, verify: VerifiedBuild) -> CheckResult:
@@ -131,12 +131,4 @@ def _served(paths: CollectionPaths) -> str | None:
     try:
         return read_current(paths)
     except RagPipelineError:  # whoever is about to change it says what is wrong
-        return None
-
-
-def _served_build(paths: CollectionPaths) -> Path | None:
-    release_id = _served(paths)
-    try:
-        return paths.build(read_release(paths.release(release_id)).build_key) if release_id is not None else None
-    except (RagPipelineError, OSError):
         return None

@@ -7,7 +7,7 @@ import dagster as dg
 
 from rag_pipeline.defs.collection import CollectionDefs, latest, latest_candidate
 from rag_pipeline.defs.convert import check_result, table
-from rag_pipeline.defs.kept import kept_calibration, kept_pinned, served_build_verifier, told, with_contents
+from rag_pipeline.defs.kept import build_verifier, kept_calibration, kept_pinned, told, with_contents
 from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
 from rag_pipeline.durable import write_text
@@ -72,7 +72,7 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
         models = data.home.models
         with c.writing(paths):
             release_id = latest_candidate(paths)
-            verify = served_build_verifier(paths)
+            verify = build_verifier(paths)
             checks = candidate_checks(paths, release_id, c.own, models=models, verify=verify, pinned=kept_pinned)
             judged = judge_candidate(paths, release_id, c.own, models=models, checks=checks, progress=reporter(context))
         verdict = judged.verdict
@@ -121,7 +121,7 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
     def served_release_is_sound(data: DataDirectory) -> dg.AssetCheckResult:
         """CURRENT names a complete release whose build agrees with its manifest."""
         paths = data.collection(c.name)
-        verify = served_build_verifier(paths)
+        verify = build_verifier(paths)
         return check_result(with_contents(served_release_verifies(paths, verify=verify), verify))
 
     return [candidate_release, gate_verdict, published_release, served_release_is_sound]

@@ -6,7 +6,7 @@ cache.py, the resulting folder to vectors.py, making vectors to the embedder.
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rag_pipeline.embedding.base import Embedder, Vectors
 from rag_pipeline.embedding.cache import VectorCache, as_keys, text_key
 from rag_pipeline.embedding.soundness import Rejection
-from rag_pipeline.embedding.vectors import VectorsInfo, stored_vectors, vectors_key, write_vectors
+from rag_pipeline.embedding.vectors import VectorsInfo, remove_damaged, stored_vectors, vectors_key, write_vectors
 from rag_pipeline.errors import InvalidSource, ModelUnavailable
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.schema import Progress
@@ -72,11 +72,11 @@ def embed_corpus(
 ) -> VectorsInfo:
     """Vectors of every chunk in `chunking` into `paths.vectors(key)`; `cache` is the folder of this fingerprint.
 
-    A folder of that key is reused. A killed run loses a few seconds: the next one takes the rest from the cache. A
-    chunk whose vector is unsound is left out and in the ledger, and the folder's key then says so, so that a later
-    healthy run is another folder. Whatever the embedder raises rises with a note, after storing what is done. Raises
-    InvalidSource without chunks.parquet, IncompatibleBuild for another model's cache, ModelUnavailable when no vector
-    is sound.
+    A folder of that key is reused where its files are what they were, else put together anew. A killed run loses a few
+    seconds: the next one takes the rest from the cache. A chunk whose vector is unsound is left out and in the ledger,
+    and the folder's key then says so, so that a later healthy run is another folder. Whatever the
+    embedder raises rises with a note, after storing what is done. Raises InvalidSource without chunks.parquet,
+    IncompatibleBuild for another model's cache, ModelUnavailable when no vector is sound.
     """
     started = time.monotonic()
     source = chunking / "chunks.parquet"
@@ -86,6 +86,7 @@ def embed_corpus(
     stored = stored_vectors(healthy, seconds=time.monotonic() - started)
     if stored is not None:
         return stored
+    problems = remove_damaged(healthy)
     digests = [text_key(text, role="document") for text in _texts(source)]
     work = _Work(VectorCache(cache, fingerprint=embedder.fingerprint, dimension=embedder.dimension))
     _embed_missing(source, digests, embedder, work, progress)
@@ -110,9 +111,10 @@ def embed_corpus(
         seconds=time.monotonic() - started,
     )
     if stored_vectors(info.folder, seconds=0) is None:
+        problems += remove_damaged(info.folder)
         keys = as_keys(digests[row] for row in rows)
         write_vectors(info, work.cache, chunking=chunking, keys=keys, rows=rows, refused=refused)
-    return info
+    return replace(info, problems=problems)
 
 
 def _embed_missing(

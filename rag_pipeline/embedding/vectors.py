@@ -16,10 +16,12 @@ from rag_pipeline.durable import temporary_name, write_json
 from rag_pipeline.embedding.cache import BLOCK, Keys, VectorCache
 from rag_pipeline.embedding.publish import publish_folder
 from rag_pipeline.embedding.soundness import Rejection
+from rag_pipeline.file_identity import content_hash
 from rag_pipeline.parquet import write_rows
 from rag_pipeline.schema import LedgerEntry
 
 CARD = "vectors.json"
+FILES = ("vectors.npy", "rows.npy", "ledger.parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class VectorsInfo:
     dimension: int
     fingerprint: str
     seconds: float
+    problems: tuple[str, ...] = ()
+    """Why vectors that were there already could not be used."""
 
 
 def vectors_key(chunking_key: str, fingerprint: str, *, rejected: list[int] | None = None) -> str:
@@ -47,10 +51,15 @@ def vectors_key(chunking_key: str, fingerprint: str, *, rejected: list[int] | No
 
 
 def stored_vectors(folder: Path, *, seconds: float) -> VectorsInfo | None:
-    """What is in a finished folder, all of it reused; None where there is none."""
-    if not (folder / CARD).is_file():
+    """What is in a finished folder, all of it reused; None where there is none, or its files are not what they were."""
+    try:
+        card = json.loads((folder / CARD).read_text("utf-8"))
+        checksum = card.pop("checksum")
+        intact = checksum == _checksum(card) and card["files"] == _hashes(folder)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
         return None
-    card = json.loads((folder / CARD).read_text("utf-8"))
+    if not intact:
+        return None
     return VectorsInfo(
         key=card["key"],
         folder=folder,
@@ -61,6 +70,16 @@ def stored_vectors(folder: Path, *, seconds: float) -> VectorsInfo | None:
         dimension=card["dimension"],
         fingerprint=card["fingerprint"],
         seconds=seconds,
+    )
+
+
+def remove_damaged(folder: Path) -> tuple[str, ...]:
+    """Take a folder away that `stored_vectors` does not accept, and say so; nothing where there is none."""
+    if not folder.is_dir():
+        return ()
+    shutil.rmtree(folder)
+    return (
+        f"vectors {folder.name} changed since they were written, or have no checksums; they are put together again",
     )
 
 
@@ -93,8 +112,9 @@ def write_vectors(
             "vectors": len(keys),
             "rejected": info.rejected,
             "cache_problems": store.problems,
+            "files": _hashes(partial),
         }
-        write_json(partial / CARD, card)
+        write_json(partial / CARD, {**card, "checksum": _checksum(card)})
         publish_folder(partial, info.folder, last=CARD)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -108,6 +128,14 @@ def _write_array(path: Path, store: VectorCache, keys: Keys) -> None:
     for first in range(0, len(keys), BLOCK):
         out[first : first + BLOCK] = store.get_many(keys[first : first + BLOCK])
     out.flush()
+
+
+def _checksum(card: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    return {name: content_hash(folder / name) for name in FILES}
 
 
 def _ledger(source: Path, refused: Mapping[int, Rejection]) -> Iterator[LedgerEntry]:

@@ -8,11 +8,11 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from rag_pipeline.evaluation.eval_set import EvalSet, Judgement, Query
-from rag_pipeline.evaluation.quote import occurrences
 from rag_pipeline.evaluation.resolve import Corpus
 from rag_pipeline.schema import Principal, Section
 
@@ -20,7 +20,7 @@ KNOWN_ITEM = "known_item"
 KINDS = ("heading", "sentence", "identifier")
 _WORD = re.compile(r"\w+(?:[-./:]\w+)*")
 _IDENTIFIER = re.compile(r"(?=.{4,60}$)(?:.*[a-z][A-Z].*|.*[A-Za-z].*\d.*|.*\d.*[A-Za-z].*|[A-Za-z]\w*_\w+)")
-_SENTENCE = re.compile(r"[^\n.!?。]{40,200}[.!?。](?=\s|$)")
+_SENTENCE = re.compile(r"[^\n.!?。]{40,200}+[.!?。](?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,12 @@ def known_item_probes(corpus: Corpus, *, count: int = 300, seed: int = 0) -> Eva
     Which are taken is decided by a hash of `seed` and their text, so a corpus that changed a little keeps most of them.
     """
     sections = [(corpus.texts[doc], s) for doc, found in sorted(corpus.sections.items()) for s in found]
-    words = [set(_words(text[s.start : s.end])) for text, s in sections]
-    frequency = Counter(word for found in words for word in found)
+    frequency = Counter(word for text, s in sections for word in _words(text[s.start : s.end]))
     paths = Counter(section.headers for _, section in sections)
-    makers: Mapping[str, Callable[[str, Section], Iterator[_Probe]]] = {
-        "heading": lambda text, s: _heading(text, s, frequency, unique=paths[s.headers] == 1),
-        "sentence": lambda text, s: _sentence(text, s, frequency),
+    telling = {s.section_id: _sentence(text, s, frequency) for text, s in sections if s.kind != "outline"}
+    makers: Mapping[str, Callable[[str, Section], Iterable[_Probe]]] = {
+        "heading": lambda _, s: _heading(s, telling[s.section_id], unique=paths[s.headers] == 1),
+        "sentence": lambda _, s: telling[s.section_id],
         "identifier": lambda text, s: _identifier(text, s, frequency),
     }
     chosen: list[_Probe] = []
@@ -61,36 +61,35 @@ def known_item_probes(corpus: Corpus, *, count: int = 300, seed: int = 0) -> Eva
     return EvalSet(f"known-item-{seed}", queries, judgements)
 
 
-def _heading(text: str, section: Section, frequency: Counter[str], *, unique: bool) -> Iterator[_Probe]:
+def _heading(section: Section, telling: Sequence[_Probe], *, unique: bool) -> Iterator[_Probe]:
     """Its heading path, where no other section has the same; the label quotes its most telling sentence."""
     if unique and section.headers:
         path = " ".join(dict.fromkeys(title for _, title in section.headers[-2:]))
         if path.strip():
-            yield from (_Probe("heading", path, section.doc_id, p.quote) for p in _sentence(text, section, frequency))
+            yield from (_Probe("heading", path, section.doc_id, p.quote) for p in telling)
 
 
-def _sentence(text: str, section: Section, frequency: Counter[str]) -> Iterator[_Probe]:
-    """The sentence with the rarest words on average, of those that occur once in the document."""
+def _sentence(text: str, section: Section, frequency: Counter[str]) -> tuple[_Probe, ...]:
+    """The sentence with the rarest words on average, of those that occur once in the document; none where none does."""
     found = (m.group().strip() for m in _SENTENCE.finditer(text, section.start, section.end))
-    once = [s for s in found if len(occurrences(text, s)) == 1]
-    if once:
-        best = max(once, key=lambda s: (_rarity(s, frequency), s))
-        yield _Probe("sentence", best, section.doc_id, best)
+    best_first = sorted(found, key=lambda s: (_rarity(s, frequency), s), reverse=True)
+    # First and last place, not `occurrences`: a pattern made for each sentence takes a hundred times as long.
+    once = (s for s in best_first if text.find(s) == text.rfind(s))
+    return tuple(_Probe("sentence", best, section.doc_id, best) for best in islice(once, 1))
 
 
 def _identifier(text: str, section: Section, frequency: Counter[str]) -> Iterator[_Probe]:
-    for match in _WORD.finditer(text, section.start, section.end):
-        word = match.group()
+    for word in _WORD.findall(text, section.start, section.end):
         if frequency[word.casefold()] == 1 and _IDENTIFIER.fullmatch(word) and text.count(word) == 1:
             yield _Probe("identifier", word, section.doc_id, word)
 
 
-def _words(text: str) -> Iterator[str]:
-    return (m.group().casefold() for m in _WORD.finditer(text))
+def _words(text: str) -> set[str]:
+    return set(map(str.casefold, _WORD.findall(text)))
 
 
 def _rarity(sentence: str, frequency: Counter[str]) -> float:
-    words = set(_words(sentence))
+    words = _words(sentence)
     return math.fsum(1 / max(1, frequency[word]) for word in words) / max(1, len(words))
 
 

@@ -60,7 +60,8 @@ def build_index(
 ) -> BuildInfo:
     """Build from the three stage folders, whose names are their keys, or return the intact build of the same inputs.
 
-    `verify` says whether a build that is there already is intact; a new one is always verified in full.
+    `verify` says whether a build is intact, one that is there already as the new one; it must compare the contents of
+    one it never saw.
     A damaged build of the same key is moved aside to `.corrupt-<key>-<n>` and made again. A failure leaves nothing
     behind. Raises InvalidSource for stages that don't fit together, IncompatibleBuild for vectors of another dimension,
     CorruptBuild where what was written does not verify, and OSError (disk full).
@@ -89,7 +90,7 @@ def build_index(
             report(0)
             _write(folder, inputs, key, settings=settings, embedder=embedder, default_access=default_access)
             report(1)
-            if found := verify_build(folder):
+            if found := verify(folder):
                 listed = "; ".join(f"{p.file}: {p.message}" for p in found[:5])
                 raise CorruptBuild(f"the new build does not verify ({listed}); check disk space and the earlier stages")
             report(2)

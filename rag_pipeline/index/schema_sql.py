@@ -129,6 +129,14 @@ SELECT c.row, d.row AS document, s.row AS section, c.start, c."end",
 FROM chunks c JOIN documents d USING (doc_id) JOIN sections s USING (section_id) ORDER BY c.row
 """
 
+# Every document's text once, with the offsets and contents of its chunks.
+SELECT_SPANS = """
+SELECT d.text, c.starts, c.ends, c.contents
+FROM documents d JOIN (
+    SELECT doc_id, list(start) AS starts, list("end") AS ends, list(content) AS contents FROM chunks GROUP BY doc_id
+) c USING (doc_id)
+"""
+
 LOAD_LEDGER = """
 INSERT INTO ledger SELECT path, stage, outcome, rule, detail, start, "end", size
 FROM read_parquet(?) ORDER BY path, stage, start NULLS FIRST, "end" NULLS FIRST, outcome, rule

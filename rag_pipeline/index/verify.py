@@ -24,13 +24,14 @@ from rag_pipeline.index.files import (
 )
 from rag_pipeline.index.manifest import Manifest, build_files, file_hashes, read_manifest
 from rag_pipeline.index.open import Index, open_build
-from rag_pipeline.index.schema_sql import COUNT_LEXICAL, COUNT_RESTRICTED, SELECT_LAYOUT
+from rag_pipeline.index.schema_sql import COUNT_LEXICAL, COUNT_RESTRICTED, SELECT_LAYOUT, SELECT_SPANS
 from rag_pipeline.index.verify_lexical import lexical_faults
 from rag_pipeline.index.verify_vectors import vector_faults
 
 SAMPLE = 64
 """Chunks whose sidecars are compared with the tables one by one."""
 
+BATCH = 100
 FTS_TABLES = ("terms", "dict", "docs", "stats")
 TABLES = (
     *("documents", "sections", "chunks", "chunk_tokens", "ledger", "index_info"),
@@ -147,14 +148,23 @@ def _references(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator
             "SELECT count(*) FROM documents d LEFT JOIN documents c ON d.canonical_id = c.doc_id"
             " WHERE d.canonical_id IS NOT NULL AND (c.doc_id IS NULL OR d.access IS DISTINCT FROM c.access)"
         ),
-        "chunks that differ from their span of the document": (
-            "SELECT count(*) FROM chunks c JOIN documents d USING (doc_id)"
-            ' WHERE c.content <> substring(d.text, c.start + 1, c."end" - c.start)'
-        ),
     }
     for what, sql in orphans.items():
         if found := _number(connection, sql):
             yield Problem(DATABASE, f"{found} {what}")
+    if found := _differing(connection):
+        yield Problem(DATABASE, f"{found} chunks that differ from their span of the document")
+
+
+def _differing(connection: duckdb.DuckDBPyConnection) -> int:
+    """Chunks that are not the text of their document at their offsets, in code points as Python counts them: SQL's
+    `substring` counts from the document's beginning for every chunk, which takes ten times as long."""
+    found = connection.execute(SELECT_SPANS)
+    differing = 0
+    while documents := found.fetchmany(BATCH):
+        for text, *spans in documents:
+            differing += sum(text[start:end] != content for start, end, content in zip(*spans, strict=True))
+    return differing
 
 
 def _ledger(index: Index, connection: duckdb.DuckDBPyConnection) -> Iterator[Problem]:

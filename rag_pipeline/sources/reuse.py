@@ -8,7 +8,7 @@ inputs are always tried again. What was stored is compared with its checksum bef
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ LIBRARIES = (
     "pyyaml",
 )
 KEPT = "inputs"
+_STATED = tuple(stated.name for stated in fields(Metadata))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ class Earlier:
 
 def input_key(data: bytes, *, path: str, location: str, defaults: Metadata) -> str:
     """Names a document's making by everything that goes in; the code is bound once, for all."""
-    about = json.dumps([path, location, asdict(defaults)], sort_keys=True, ensure_ascii=False, default=list)
+    stated = {name: getattr(defaults, name) for name in _STATED}  # `asdict` copies, which takes longer than hashing
+    about = json.dumps([path, location, stated], sort_keys=True, ensure_ascii=False, default=list)
     return f"{hashlib.sha256(data).hexdigest()}{_short(about)}"
 
 

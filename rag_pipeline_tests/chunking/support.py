@@ -1,12 +1,15 @@
 """Documents for the chunking tests, and the properties every chunking must have."""
 
+from functools import partial
+
 from rag_pipeline.chunking.assemble import DocumentChunks
 from rag_pipeline.chunking.chunk import chunk_document
 from rag_pipeline.schema import Document
 from rag_pipeline.settings.build import ChunkingSettings
-from rag_pipeline.text.tokenizer import WordTokenizer
+from rag_pipeline.text.tokenizer import WordTokenizer, count_many
 
 WORDS = WordTokenizer()
+COUNT = partial(count_many, WORDS)
 
 
 def document(

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from rag_pipeline.chunking.checks import check_limit, check_no_empty_chunks, check_parents, check_spans
-from rag_pipeline_tests.chunking.support import WORDS, chunk, document
+from rag_pipeline_tests.chunking.support import COUNT, chunk, document
 
 SOURCE = document("# A\nSome words.\n\n# B\nMore words.\n")
 MADE = chunk(SOURCE)
@@ -12,7 +12,7 @@ def test_good_chunks_pass_everything() -> None:
     results = (
         check_no_empty_chunks(MADE.chunks),
         check_parents(MADE.chunks, MADE.sections),
-        check_limit(MADE.chunks, WORDS, limit=256),
+        check_limit(MADE.chunks, COUNT, limit=256),
         check_spans(MADE.chunks, {SOURCE.doc_id: SOURCE.text}),
     )
     assert [r.passed for r in results] == [True] * 4
@@ -22,7 +22,7 @@ def test_good_chunks_pass_everything() -> None:
 def test_an_empty_corpus_passes() -> None:
     assert check_no_empty_chunks([]).passed
     assert check_parents([], []).passed
-    assert check_limit([], WORDS, limit=1).passed
+    assert check_limit([], COUNT, limit=1).passed
     assert check_spans([], {}).passed
 
 
@@ -43,13 +43,13 @@ def test_a_chunk_outside_its_section_fails() -> None:
 
 
 def test_a_chunk_over_the_limit_fails() -> None:
-    result = check_limit(MADE.chunks, WORDS, limit=3)
+    result = check_limit(MADE.chunks, COUNT, limit=3)
     assert (result.passed, result.numbers["over"]) == (False, 2)
 
 
 def test_what_the_chunker_says_of_its_tokens_is_not_believed() -> None:
     long = replace(FIRST, search_text="word " * 300, tokens=3)
-    assert not check_limit([long], WORDS, limit=256).passed
+    assert not check_limit([long], COUNT, limit=256).passed
 
 
 def test_a_chunk_that_differs_from_its_span_fails() -> None:

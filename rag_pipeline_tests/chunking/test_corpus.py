@@ -13,7 +13,7 @@ from rag_pipeline.schema import Chunk, Document, LedgerEntry, Progress, Section
 from rag_pipeline.settings.build import ChunkingSettings, SourceSettings
 from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline.sources.snapshot import take_snapshot
-from rag_pipeline_tests.chunking.support import WORDS, assert_sound, document
+from rag_pipeline_tests.chunking.support import COUNT, WORDS, assert_sound, document
 
 SHARED = Path(os.environ.get("RAG_PIPELINE_SHARED", Path(__file__).parents[2] / "../shared/data"))
 FOOTER = "All pages of this manual end with the same long line."
@@ -52,7 +52,7 @@ def test_a_snapshot_becomes_three_files(paths: CollectionPaths) -> None:
     assert len(list(read_rows(info.folder / "ledger.parquet", LedgerEntry))) == 12
     assert check_no_empty_chunks(chunks).passed
     assert check_parents(chunks, sections).passed
-    assert check_limit(chunks, WORDS, limit=256).passed
+    assert check_limit(chunks, COUNT, limit=256).passed
     assert check_spans(chunks, {p.doc_id: p.text for p in pages}).passed
     assert [(r.done, r.total) for r in reports] == [(12, 12)]
 

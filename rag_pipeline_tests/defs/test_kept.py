@@ -1,6 +1,8 @@
 """The whole job, run again: what it takes from the run before, what it says of that, and what it never overlooks."""
 
+import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from rag_pipeline.defs import kept as module
 from rag_pipeline.defs.automation import job_name
 from rag_pipeline.defs.graph import all_definitions
 from rag_pipeline.defs.launch import QUIET
+from rag_pipeline.index.verify import verify_build
 from rag_pipeline.kept import KEPT_FROM
 from rag_pipeline.paths import CollectionPaths, Home
 from rag_pipeline.retrieval.reader import forget
@@ -105,7 +108,7 @@ def test_what_other_code_found_out_is_not_kept(
     monkeypatch.setattr(module, "computed_by", lambda: "other code")
     run = Run(settings)
     assert run.success
-    # The first to look finds it out anew; the second one of the same run need not.
+    # The first to look compares the contents anew; the next ones of the same run need not.
     assert run.kept <= {"served_release_is_sound", "build_verifies"}
     assert run.found["latency"]["measured"] == "made in this run"
     assert read_current(paths) == before
@@ -119,12 +122,15 @@ def test_a_byte_that_flipped_in_the_build_in_service_is_found_and_the_build_made
     before = read_current(paths)
     build = next(p for p in paths.builds.iterdir() if not p.name.startswith("."))
     damage(build / file)
+    began = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     run = Run(settings)
     assert run.success
     assert run.found["candidate_index"]["reused"] is False
     assert [p.name for p in paths.builds.glob(".corrupt-*")] == [f".corrupt-{build.name}-1"]
     assert read_current(paths) == before
-    assert "build_verifies" not in run.kept
+    # The new build was compared when it was made, in this run.
+    assert str(run.checks["build_verifies"].metadata[KEPT_FROM].value) >= began
+    assert verify_build(build) == ()
 
 
 def test_a_damaged_chunking_is_made_again_and_said(site: tuple[Settings, Path, CollectionPaths]) -> None:
@@ -139,12 +145,91 @@ def test_a_damaged_chunking_is_made_again_and_said(site: tuple[Settings, Path, C
     assert (folder / "chunks.parquet").read_bytes() == good
 
 
+def test_a_bit_that_flipped_in_staged_vectors_gets_into_no_build(site: tuple[Settings, Path, CollectionPaths]) -> None:
+    settings, source, paths = site
+    folder = next((paths.staging / "vectors").iterdir())
+    good = (folder / "vectors.npy").read_bytes()
+    (folder / "vectors.npy").write_bytes(good[:-4] + bytes([good[-4] ^ 1]) + good[-3:])
+    run = Run(site_settings(settings.home, source, index={"k1": 1.5}))
+    assert run.success
+    assert folder.name in run.found["chunk_embeddings"]["kept_and_not_usable"]
+    assert run.found["chunk_embeddings"]["embedded"] == 0
+    assert run.found["candidate_index"]["reused"] is False
+    assert (folder / "vectors.npy").read_bytes() == good
+
+
+@pytest.mark.parametrize(
+    "name", ["inputs.kept", "chunked.kept", "token_counts.bin", "build_contents.kept", "known_item_probes.kept"]
+)
+def test_what_is_kept_and_damaged_is_found_out_again(site: tuple[Settings, Path, CollectionPaths], name: str) -> None:
+    settings, _, paths = site
+    before = read_current(paths)
+    damage(paths.staging / name)
+    run = Run(settings)
+    assert run.success
+    assert all(check.passed for check in run.checks.values())
+    assert (run.found["published_release"]["changed"], read_current(paths)) == (False, before)
+    again = Run(settings)
+    assert again.kept == KEPT
+
+
+def test_another_size_of_chunks_makes_chunks_build_and_measurements_anew(
+    site: tuple[Settings, Path, CollectionPaths],
+) -> None:
+    settings, source, _ = site
+    run = Run(site_settings(settings.home, source, chunking={"child_tokens": 40}))
+    assert run.found["documents"]["not_parsed_again"] == run.found["documents"]["documents"]
+    assert (run.found["chunks"]["reused"], run.found["chunks"]["documents_not_chunked_again"]) == (False, 0)
+    assert run.found["candidate_index"]["reused"] is False
+    assert run.found["latency"]["measured"] == "made in this run"
+    # Each file is as it was, so what was read of it holds; the new build was compared in this very run.
+    assert run.kept <= {"ledger_reconciles", "build_verifies", "served_release_is_sound"}
+
+
+def test_floors_that_were_raised_refuse_the_next_release(site: tuple[Settings, Path, CollectionPaths]) -> None:
+    settings, _, paths = site
+    before = read_current(paths)
+    changed = paths.root.parent.parent / "changed"
+    write_site(changed)
+    (changed / "more.md").write_text("# More\n\nA page about lanterns that hang above the door of the vault host.\n")
+    refused = Run(site_settings(settings.home, changed, gate={"floors": {"recall_at_5": 1.1}}))
+    assert refused.found["gate_verdict"]["decision"] == "refuse"
+    assert read_current(paths) == before
+    # The build and what was measured of it stand, the verdict is a new one.
+    allowed = Run(site_settings(settings.home, changed))
+    assert allowed.success
+    assert allowed.found["candidate_index"]["reused"] is True
+    assert read_current(paths) != before
+
+
+def test_an_edited_eval_set_is_asked_at_once(site: tuple[Settings, Path, CollectionPaths], tmp_path: Path) -> None:
+    settings, source, _ = site
+    labels = tmp_path / "labels"
+    write_labels(labels, "How often are signing keys rotated?")
+    own = site_settings(settings.home, source, eval_set=str(labels))
+    first, second = Run(own), Run(own)
+    write_labels(labels, "How often must signing keys be rotated?")
+    edited = Run(own)
+    hashes = [run.found["retrieval_quality"]["eval_set_hash"] for run in (first, second, edited)]
+    assert hashes[0] == hashes[1] != hashes[2]
+    measured = [run.found["latency"]["measured"] for run in (first, second, edited)]
+    assert [at == "made in this run" for at in measured] == [True, False, True]
+
+
 def test_other_pinned_queries_are_asked(site: tuple[Settings, Path, CollectionPaths]) -> None:
     settings, source, _ = site
     pinned = [{"query": "rotate keys", "expect": "hardware module that nobody wrote of"}]
     run = Run(site_settings(settings.home, source, pinned=pinned))
     assert not run.success
     assert not run.checks["pinned_queries"].passed
+
+
+def write_labels(folder: Path, question: str) -> None:
+    folder.mkdir(exist_ok=True)
+    query = {"id": "q1", "text": question}
+    label = {"query_id": "q1", "document": "keys/rotation.md", "quote": "rotated every 90 days", "grade": 3}
+    (folder / "queries.jsonl").write_text(json.dumps(query) + "\n", "utf-8")
+    (folder / "judgements.jsonl").write_text(json.dumps(label) + "\n", "utf-8")
 
 
 def damage(file: Path) -> None:

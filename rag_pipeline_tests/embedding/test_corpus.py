@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -255,3 +256,32 @@ def test_a_damaged_cached_vector_is_embedded_again(home: Home) -> None:
     info = embed(home, chunking(home, "one", "two", "three", name="chunking-2"), embedder)
     assert sorted(asked(embedder)) == ["one", "three", "two"]
     np.testing.assert_array_equal(np.load(info.folder / "vectors.npy"), embedder.embed(["one", "two", "three"]))
+
+
+@pytest.mark.parametrize("file", ["vectors.npy", "rows.npy", "ledger.parquet", "vectors.json"])
+def test_a_flipped_bit_in_stored_vectors_is_found_and_they_are_put_together_again(home: Home, file: str) -> None:
+    """Any bit: the lowest of a number leaves it finite and, nearly, of unit length."""
+    folder = chunking(home, "one", "two", "three")
+    made = embed(home, folder, WordEmbedder())
+    assert embed(home, folder, WordEmbedder()).problems == ()
+    good = {path.name: path.read_bytes() for path in made.folder.iterdir()}
+    data = bytearray(good[file])
+    data[-4] ^= 1
+    (made.folder / file).write_bytes(data)
+    embedder = WordEmbedder()
+    info = embed(home, folder, embedder)
+    assert asked(embedder) == []
+    assert made.key in info.problems[0]
+    files = {path.name: path.read_bytes() for path in made.folder.iterdir()}
+    assert {**files, "vectors.json": b""} == {**good, "vectors.json": b""}
+    assert embed(home, folder, WordEmbedder()).problems == ()
+
+
+def test_stored_vectors_without_checksums_are_put_together_again(home: Home) -> None:
+    folder = chunking(home, "one", "two")
+    card = embed(home, folder, WordEmbedder()).folder / "vectors.json"
+    stored = json.loads(card.read_text())
+    del stored["files"]
+    card.write_text(json.dumps(stored))
+    assert "no checksums" in embed(home, folder, WordEmbedder()).problems[0]
+    assert "files" in json.loads(card.read_text())

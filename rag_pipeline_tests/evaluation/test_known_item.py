@@ -60,3 +60,13 @@ def test_a_heading_that_stands_twice_is_no_probe():
 def test_a_corpus_that_can_not_ask_has_no_probes():
     assert known_item_probes(Corpus.of({}, [])).queries == ()
     assert known_item_probes(Corpus.of({"a": "short"}, [section("a", 0, 5)])).queries == ()
+
+
+def test_the_most_telling_sentence_that_stands_once_is_asked():
+    """The rarest words do not count where the label could mean two places."""
+    once = "A common pump is kept on the large shelf of the hall for a year."
+    twice = "Zirconium lanterns illuminate quiescent tabernacles everywhere."
+    found = known_item_probes(corpus(**PARTS, **{"twice.md": f"# Rare\n{twice} {once} {twice}\n"}))
+    asked = {query.text for query in found.queries if query.tags[1] == "sentence"}
+    assert once in asked
+    assert twice not in asked

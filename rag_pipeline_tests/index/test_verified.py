@@ -1,5 +1,6 @@
-"""The build in service is verified by its checksums; whatever is damaged in it is still found."""
+"""A build is compared once and verified by its checksums then; whatever is damaged in it is still found."""
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from rag_pipeline import file_identity
 from rag_pipeline.index import verified as module
 from rag_pipeline.index.manifest import build_files
 from rag_pipeline.index.verified import VerifiedBuild
+from rag_pipeline.settings.build import IndexSettings
 from rag_pipeline_tests.stages import build, pumps
 
 
@@ -44,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def verifier(folder: Path, *, code: str = "code") -> VerifiedBuild:
-    return VerifiedBuild(folder, kept=folder.parent.parent / "build_contents.kept", code=code)
+    return VerifiedBuild(folder.parent.parent / "build_contents.kept", code=code)
 
 
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,13 +102,34 @@ def test_a_file_too_many_or_too_few_is_found(folder: Path, counted: Counted, mon
     assert [p.file for p in verify(folder)] == ["vectors.npy"]
 
 
-def test_any_other_build_is_verified_in_full(folder: Path, counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
-    settled(monkeypatch)
-    other = VerifiedBuild(folder.with_name("other"), kept=folder.parent / "kept", code="code")
-    nothing = VerifiedBuild(None, kept=folder.parent / "kept", code="code")
-    for verify in (other, other, nothing, nothing):
-        assert verify(folder) == ()
-    assert counted.done == ["contents"] * 4
+def test_every_build_is_compared_once(tmp_path: Path, counted: Counted) -> None:
+    """One after the other: a candidate that is refused night after night, and the build in service beside it."""
+    folders = [build(tmp_path, pumps(), settings=IndexSettings(k1=1.2 + n / 10)).folder for n in range(3)]
+    for folder in (*folders, *folders, folders[0]):
+        assert verifier(folder)(folder) == ()
+    assert counted.done.count("contents") == 3
+
+
+def test_the_builds_remembered_are_bounded(
+    folder: Path, counted: Counted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(module, "MOST", 1)
+    other = build(tmp_path / "other", pumps(), settings=IndexSettings(k1=1.5)).folder
+    kept = tmp_path / "kept"
+    for one in (folder, other, other):
+        assert VerifiedBuild(kept, code="code")(one) == ()
+    assert counted.done == ["contents", "contents", "checksums"]
+    assert len(json.loads(kept.read_text())["value"]) == 1
+
+
+def test_the_same_bytes_elsewhere_are_the_same_build(folder: Path, counted: Counted) -> None:
+    """So a build that was compared in the folder it was made in need not be again in the one it was renamed to."""
+    assert verifier(folder)(folder) == ()
+    moved = folder.rename(folder.with_name("moved"))
+    assert verifier(moved)(moved) == ()
+    (moved / "vectors.npy").write_bytes(b"other")
+    assert [p.file for p in verifier(moved)(moved)] == ["vectors.npy"]
+    assert counted.done == ["contents", "checksums", "checksums"]
 
 
 def test_other_code_verifies_in_full(folder: Path, counted: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
