@@ -1,6 +1,8 @@
 """The vectors of an open build, addressed by row however they lie on disk.
 
-Where there are lists, vectors are stored in their order, and what is asked by row is looked up by position.
+Where there are lists, vectors are stored in their order, and what is asked by row is looked up by position. Products
+with a query are made row by row (`vecdot`): a row has the same bits whatever rows are beside it. They run on the
+calling thread alone: memory is what they wait for, and a second thread gains a twentieth.
 """
 
 from dataclasses import dataclass
@@ -9,7 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_pipeline.index.lists import Lists
-from rag_pipeline.index.products import product, product_at
+
+BLOCK = 1024
+"""Rows gathered at once: 1.5 MB of 384 dimensions, which stay in a core's cache."""
+GATHER_SHARE = 0.15
+"""Below this share of rows they are gathered; above it the product with all is faster (200,000 vectors of 384
+dimensions: all in 12 ms, gathered in stored order a twentieth in 4, a tenth in 8, a fifth in 15)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +41,8 @@ class Vectors:
 
     def __matmul__(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosine of every row with a query of unit length, (chunks,)."""
-        products = product(self.data, query)
-        return products if self.lists is None else products[self.lists.positions]
+        products = np.vecdot(self.data, query)
+        return np.asarray(products if self.lists is None else products[self.lists.positions])
 
     def under(
         self, mask: NDArray[np.bool_], query: NDArray[np.float32]
@@ -43,7 +50,13 @@ class Vectors:
         """(rows, cosines) of the rows in a mask (chunks,), in the order they are stored."""
         places = np.flatnonzero(mask if self.lists is None else mask[self.lists.rows])
         rows = places if self.lists is None else self.lists.rows[places].astype(np.int64)
-        return rows, product_at(self.data, places, query)
+        if len(places) >= GATHER_SHARE * len(self.data):
+            return rows, np.asarray(np.vecdot(self.data, query)[places])
+        cosines = np.empty(len(places), np.float32)
+        for first in range(0, len(places), BLOCK):
+            block = slice(first, first + BLOCK)
+            np.vecdot(self.data[places[block]], query, out=cosines[block])
+        return rows, cosines
 
     def near(
         self, query: NDArray[np.float32], *, probes: int, least: int = 0
