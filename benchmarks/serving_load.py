@@ -1,11 +1,14 @@
-"""The HTTP API under parallel clients: requests a second, latency, wrong answers, errors, memory.
+"""The HTTP API under parallel clients: requests a second, latency, wrong answers, errors, processor time, memory.
 
-    python -m benchmarks.serving_load --home data [--collection agent_platform] [--clients 1,4,16,64] [--seconds 60]
+    python -m benchmarks.serving_load --home data [--collection agent_platform] [--workers 1,2] [--threads 4]
+        [--clients 1,4,16,64] [--seconds 60]
 
-Starts `rag-pipeline serve` on a free port of loopback and stops it at the end. First every question is asked alone, and
-its answer kept; then, for each number of clients, they ask in turns and every reply must be the answer to its own
-question, with the same sections and the same context. Clients run in a process of their own on the same machine, so
-throughput is that of both together. Exits with 1 after a wrong answer or an error.
+Starts `rag-pipeline serve` on a free port of loopback and stops it at the end, once for each number of workers. First
+every question is asked alone, and its answer kept; then, for each number of clients, they ask in turns and every reply
+must be the answer to its own question, with the same sections and the same context. Clients run in a process of their
+own on the same machine, so throughput is that of both together; "cores" says how much of it each of the two used.
+Memory is that of all processes of the server, what several of them share counted once (the sum of their Pss). Exits
+with 1 after a wrong answer or an error.
 """
 
 import argparse
@@ -19,6 +22,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,54 +39,82 @@ def main() -> None:
     parser.add_argument("--home", type=Path, default=Path("data"))
     parser.add_argument("--collection", default="agent_platform")
     parser.add_argument("--context", default="agent")
+    parser.add_argument("--workers", default="1", help="one server after another, as 1,2")
+    parser.add_argument("--threads", type=int, default=4, help="of each worker")
     parser.add_argument("--clients", default="1,4,16,64")
     parser.add_argument("--seconds", type=float, default=60)
     arguments = parser.parse_args()
     eval_set, _ = read_eval_set(bundled_eval_set())
     questions = [q.text for q in eval_set.queries if q.principal is None and not q.filters]
+    bodies = [
+        json.dumps({"query": q, "collection": arguments.collection, "context": arguments.context}).encode()
+        for q in questions
+    ]
+    titles = "requests | a second | p50 ms | p95 ms | wrong | errors | cores | of clients | memory MB"
+    print(f"| workers | clients | {titles} |\n|{'---|' * 11}")
+    failed = 0
+    for workers in _numbers(arguments.workers):
+        with _server(arguments.home, workers=workers, threads=arguments.threads) as (port, pid):
+            answers = [_told(_ask(http.client.HTTPConnection("127.0.0.1", port), body)) for body in bodies]
+            _asked(port, bodies, answers, clients=8 * workers, seconds=2)  # so that every worker has begun
+            for clients in _numbers(arguments.clients):
+                before = _processor_seconds(pid)
+                asked = _asked(port, bodies, answers, clients=clients, seconds=arguments.seconds)
+                used = (_processor_seconds(pid) - before) / asked.seconds
+                failed += asked.wrong + asked.errors
+                p50, p95 = np.percentile(asked.taken, [50, 95])
+                print(
+                    f"| {workers} | {clients} | {len(asked.taken)} | {len(asked.taken) / asked.seconds:.0f} |"
+                    f" {p50:.1f} | {p95:.1f} | {asked.wrong} | {asked.errors} | {used:.2f} |"
+                    f" {asked.processor_seconds / asked.seconds:.2f} | {_memory(pid):.0f} |",
+                    flush=True,
+                )
+    sys.exit(1 if failed else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    taken: list[float]
+    """Milliseconds of every reply."""
+    wrong: int
+    errors: int
+    seconds: float
+    processor_seconds: float
+    """Of the clients."""
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
+@contextmanager
+def _server(home: Path, *, workers: int, threads: int) -> Iterator[tuple[int, int]]:
+    """(port, process id) of a server that answers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "rag_pipeline.toml"
         # The limits are for strangers; here they would be what is measured.
-        config.write_text("[serving]\nrequests_per_minute = 0\nqueue = 256\n")
-        command = [sys.executable, "-m", "rag_pipeline", "serve", "--port", str(port), "--home", str(arguments.home)]
-        server = subprocess.Popen([*command, "--config", str(config)], stderr=subprocess.DEVNULL)
+        config.write_text(f"[serving]\nrequests_per_minute = 0\nqueue = 256\nthreads = {threads}\n")
+        command = [sys.executable, "-m", "rag_pipeline", "serve", "--port", str(port), "--workers", str(workers)]
+        options = ["--home", str(home), "--config", str(config)]
+        server = subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL)
         try:
             _wait(port, server)
-            bodies = [
-                json.dumps({"query": q, "collection": arguments.collection, "context": arguments.context}).encode()
-                for q in questions
-            ]
-            answers = [_told(_ask(http.client.HTTPConnection("127.0.0.1", port), body)) for body in bodies]
-            print("| clients | seconds | requests | a second | p50 ms | p95 ms | wrong | errors | memory MB |")
-            print("|---|---|---|---|---|---|---|---|---|")
-            failed = 0
-            for clients in (int(n) for n in arguments.clients.split(",")):
-                taken, wrong, errors = _asked(port, bodies, answers, clients=clients, seconds=arguments.seconds)
-                failed += wrong + errors
-                p50, p95 = np.percentile(taken, [50, 95])
-                print(
-                    f"| {clients} | {arguments.seconds:.0f} | {len(taken)} | {len(taken) / arguments.seconds:.0f} |"
-                    f" {p50:.1f} | {p95:.1f} | {wrong} | {errors} | {_memory(server.pid):.0f} |",
-                    flush=True,
-                )
+            yield port, server.pid
         finally:
             server.terminate()
             server.wait(20)
-    sys.exit(1 if failed else 0)
 
 
-def _asked(
-    port: int, bodies: list[bytes], answers: list[Any], *, clients: int, seconds: float
-) -> tuple[list[float], int, int]:
-    """(milliseconds of every reply, wrong ones, failed ones), by clients in one process of their own."""
+def _asked(port: int, bodies: list[bytes], answers: list[Any], *, clients: int, seconds: float) -> Asked:
+    """By clients in one process of their own."""
     context = multiprocessing.get_context("spawn")
     queue = context.SimpleQueue()
     process = context.Process(target=_clients, args=(port, bodies, answers, clients, seconds, queue))
     process.start()
-    found = queue.get()
+    found: Asked = queue.get()
     process.join()
     return found
 
@@ -88,7 +122,8 @@ def _asked(
 def _clients(port: int, bodies: list[bytes], answers: list[Any], clients: int, seconds: float, queue: Any) -> None:
     taken: list[float] = []
     wrong, errors = [], []
-    until = time.monotonic() + seconds
+    began, processor = time.monotonic(), time.process_time()
+    until = began + seconds
 
     def run(first: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -113,7 +148,8 @@ def _clients(port: int, bodies: list[bytes], answers: list[Any], clients: int, s
         thread.join()
     for error in sorted(set(errors)):
         print(error, file=sys.stderr)
-    queue.put((taken, len(wrong), len(errors)))
+    lasted = time.monotonic() - began
+    queue.put(Asked(taken, len(wrong), len(errors), lasted, time.process_time() - processor))
 
 
 def _ask(connection: http.client.HTTPConnection, body: bytes) -> dict[str, Any]:
@@ -142,12 +178,33 @@ def _wait(port: int, server: subprocess.Popen[bytes]) -> None:
     sys.exit(f"the server did not start (exit code {server.poll()})")
 
 
+def _processes(pid: int) -> list[Path]:
+    """Folders under /proc of a process and all that it began."""
+    found, waiting = [], [pid]
+    while waiting:
+        folder = Path(f"/proc/{waiting.pop()}")
+        found.append(folder)
+        for children in folder.glob("task/*/children"):
+            waiting += [int(child) for child in children.read_text().split()]
+    return found
+
+
+def _processor_seconds(pid: int) -> float:
+    """User and system time of a server's processes; see proc_pid_stat(5)."""
+    ticks = 0
+    for folder in _processes(pid):
+        fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def _memory(pid: int) -> float:
-    """Resident megabytes."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    return float("nan")
+    """Resident megabytes of a server's processes; a page that several share counts once."""
+    kilobytes = 0
+    for folder in _processes(pid):
+        lines = (folder / "smaps_rollup").read_text().splitlines()
+        kilobytes += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return kilobytes / 1024
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """`rag-pipeline serve`: the HTTP API and the playground page."""
 
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -13,6 +14,11 @@ from rag_pipeline.errors import MissingExtra
 @click.command("serve", short_help="Serve the HTTP API and the playground page.")
 @click.option("--host", help="Address to listen on; anything but loopback needs --keys. [default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65_535), help="[default: 8470]")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    help="Processes that answer; one a core is a good number. [default: 1]",
+)
 @click.option("--keys", type=click.Path(path_type=Path, dir_okay=False), help="TOML or JSON file of hashed keys.")
 @click.option("--new-key", metavar="NAME", help="Print a new key and its table for the key file, then exit.")
 @click.option("--identity", metavar="USER", help="With --new-key: as whom it reads. [default: public documents only]")
@@ -29,6 +35,7 @@ from rag_pipeline.errors import MissingExtra
 def command(
     host: str | None,
     port: int | None,
+    workers: int | None,
     keys: Path | None,
     new_key: str | None,
     identity: str | None,
@@ -42,6 +49,7 @@ def command(
     \b
     Examples:
       rag-pipeline serve                                       http://127.0.0.1:8470, no keys
+      rag-pipeline serve --workers 2                           on a machine with two cores
       rag-pipeline serve --new-key bot --scope read --scope act-as
       rag-pipeline serve --host 0.0.0.0 --keys keys.toml
 
@@ -53,22 +61,17 @@ def command(
     try:
         import fastapi  # noqa: F401
         import prometheus_client  # noqa: F401
-        import uvicorn
+        import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtra(error.name or "fastapi", "serve") from error
-    import logging
-
     # Requests run side by side already; waiting for a second pool of threads would only make each of them later.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from rag_pipeline.serving.app import create_app
     from rag_pipeline.serving.settings import serving_settings
+    from rag_pipeline.serving.workers import serve
 
     settings = settings_for(config, home)
-    serving = serving_settings(settings, host=host, port=port, keys=keys)
-    app = create_app(settings, serving=serving, config=config)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    # Our own log has a line a request, without what was asked; uvicorn's would hold whole addresses.
-    uvicorn.run(app, host=serving.host, port=serving.port, access_log=False, server_header=False, log_config=None)
+    serving = serving_settings(settings, host=host, port=port, keys=keys, workers=workers)
+    sys.exit(serve(settings, serving=serving, config=config))
 
 
 def print_new_key(name: str, *, identity: str | None, groups: tuple[str, ...], scopes: tuple[str, ...]) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import importlib.metadata
 import logging
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -71,13 +72,14 @@ def create_app(settings: Settings, *, serving: ServingSettings | None = None, co
         if serving.dagster_url
         else ProcessRunner(settings.home, config=config)
     )
+    metrics = Metrics()
     service = Service(
         settings=settings,
         serving=serving,
-        retrievals=Pool(serving.threads, queue=serving.queue, name="retrieval"),
+        retrievals=Pool(serving.threads, queue=serving.queue, name="retrieval", watch=metrics.pending.set),
         operations=Pool(OPERATIONS_THREADS, queue=OPERATIONS_QUEUE, name="operation"),
         answers=Pool(serving.answer_threads, queue=serving.answer_threads, name="answer"),
-        metrics=Metrics(),
+        metrics=metrics,
         reindexer=Reindexer(settings.home, runner),
         readiness=Readiness(Home(settings.home)),
         query_log=open_query_log(settings.home, serving),
@@ -94,13 +96,14 @@ def create_app(settings: Settings, *, serving: ServingSettings | None = None, co
     for router in ROUTERS:
         app.include_router(router)
     _handle_errors(app)
-    _chain(app, serving, keys, service.metrics)
+    _chain(app, serving, keys, metrics)
     return app
 
 
 def _chain(app: FastAPI, serving: ServingSettings, keys: KeyFile | None, metrics: Metrics) -> None:
     """From the inside out; the last one added sees a request first."""
-    rate = RateLimit(serving.requests_per_minute, burst=serving.burst)
+    # Each of several workers counts alone.
+    rate = RateLimit(serving.requests_per_minute / serving.workers, burst=math.ceil(serving.burst / serving.workers))
     slower = dict.fromkeys(("/api/releases", "/api/releases/rollback", "/ready"), serving.operate_seconds)
     slower["/api/rag/answer"] = serving.answer_seconds + ANSWER_GRACE
     app.add_middleware(Deadline, seconds=serving.request_seconds, slower=slower)

@@ -12,11 +12,15 @@ T = TypeVar("T")
 
 
 class Pool:
-    """`threads` calls run at once and `queue` wait. A call whose client went away before it began is never run."""
+    """`threads` calls run at once and `queue` wait. A call whose client went away before it began is never run.
 
-    def __init__(self, threads: int, *, queue: int, name: str) -> None:
+    `watch` is told how many run and wait whenever that changes, one call after another.
+    """
+
+    def __init__(self, threads: int, *, queue: int, name: str, watch: Callable[[int], object] | None = None) -> None:
         self._room = threads + queue
         self._pending = 0
+        self._watch = watch
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
@@ -30,7 +34,7 @@ class Pool:
         with self._lock:
             if self._pending >= self._room:
                 raise Problem(503, "Busy", "too many requests are waiting; try again", headers={"Retry-After": "1"})
-            self._pending += 1
+            self._count(1)
         try:
             future = self._executor.submit(work, *args)
         except RuntimeError:
@@ -45,4 +49,9 @@ class Pool:
 
     def _leave(self, _: Future[Any] | None) -> None:
         with self._lock:
-            self._pending -= 1
+            self._count(-1)
+
+    def _count(self, more: int) -> None:
+        self._pending += more
+        if self._watch is not None:
+            self._watch(self._pending)

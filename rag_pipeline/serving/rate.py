@@ -14,7 +14,7 @@ class RateLimit:
     The callers heard of longest ago are forgotten beyond MOST_CALLERS, so that memory stays flat.
     """
 
-    def __init__(self, per_minute: int, *, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, per_minute: float, *, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_second = per_minute / 60
         self._burst = float(burst)
         self._clock = clock

@@ -10,6 +10,10 @@ from rag_pipeline.errors import InvalidSettings
 from rag_pipeline.settings.base import Strict, explain
 from rag_pipeline.settings.load import Settings
 
+SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"
+"""prometheus_client's name for the folder where the processes of one server keep their numbers. Set for workers only.
+"""
+
 
 class ServingSettings(Strict):
     host: str = "127.0.0.1"
@@ -20,8 +24,14 @@ class ServingSettings(Strict):
     cors_origins: tuple[str, ...] = ()
     """Origins of web pages that may call the API, as "https://wiki.example.org"; none by default."""
     max_body_bytes: Annotated[int, Field(ge=1024)] = 1_000_000
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    """Processes that answer. One makes little use of a second core; one a core is a good number."""
     requests_per_minute: Annotated[int, Field(ge=0)] = 600
-    """Of one key, or of one address where no key is given; 0 = no limit."""
+    """Of one key, or of one address where no key is given; 0 = no limit.
+
+    Each of several workers allows its equal share, and of `burst` too, rounded up. A connection that is kept open stays
+    with one worker, so whoever asks over a single one has a single share.
+    """
     burst: Annotated[int, Field(ge=1)] = 120
     """How many of them may come at once."""
     request_seconds: Annotated[float, Field(gt=0)] = 30.0
@@ -32,7 +42,7 @@ class ServingSettings(Strict):
     operate_seconds: Annotated[float, Field(gt=0)] = 600.0
     """Of listing releases and rolling back, which read whole builds."""
     threads: Annotated[int, Field(ge=1)] = 4
-    """Retrievals that run at once."""
+    """Retrievals that run at once in each worker; with one worker a core, two threads are enough."""
     queue: Annotated[int, Field(ge=0)] = 64
     """Retrievals that may wait for a thread; the next is told to come back later."""
     max_chunks: Annotated[int, Field(ge=1, le=1000)] = 50

@@ -61,3 +61,29 @@ def test_mcp_wants_a_user_for_its_groups() -> None:
     with pytest.raises(SystemExit) as ended:
         main(["mcp", "--group", "finance"])
     assert ended.value.code == 2
+
+
+@pytest.mark.parametrize(("table", "options", "workers"), [("", ("--workers", "3"), 3), ("workers = 2\n", (), 2)])
+def test_several_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, options: tuple[str, ...], workers: int
+) -> None:
+    from rag_pipeline.serving import workers as module
+
+    seen: dict[str, Any] = {}
+
+    class Started:
+        def __init__(self, work: module.Work, sockets: list[Any]) -> None:
+            address = sockets[0].getsockname()
+            seen.update(workers=work.serving.workers, config=work.config, address=address, folder=work.metrics.is_dir())
+
+        def run(self) -> int:
+            return 4
+
+    monkeypatch.setattr(module, "Workers", Started)
+    monkeypatch.setattr(module.logging, "basicConfig", lambda **_: None)
+    config = tmp_path / "rag.toml"
+    config.write_text(f"[serving]\n{table}")
+    assert run("--port", "0", "--home", str(tmp_path), "--config", str(config), *options) == 4
+    assert (seen["workers"], seen["config"], seen["folder"]) == (workers, config, True)
+    assert seen["address"][0] == "127.0.0.1"
+    assert run("--workers", "0") == run("--workers", "65") == run("--workers", "auto") == 2

@@ -1,7 +1,8 @@
 import errno
 import fcntl
+import multiprocessing
 import os
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,24 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         append(tmp_path / "a", b"x\n", most_bytes=100)
     assert not (tmp_path / "elsewhere").exists()
+
+
+def _prune_and_append(folder: Path, number: int) -> int:
+    """Bytes of the other days that this process saw last."""
+    left = 0
+    for turn in range(100):
+        left = prune(folder, today=TODAY, days=30, most_bytes=500, room=turn)
+        assert append(segment_path(folder, TODAY), f"{number} {turn}\n".encode(), most_bytes=100_000) in (None, "busy")
+    return left
+
+
+def test_several_processes_remove_the_same_days_beside_those_who_write(tmp_path: Path) -> None:
+    """Every worker of a server does, when it starts and at the same hour."""
+    for days in range(1, 60):
+        write(tmp_path, (TODAY - timedelta(days=days)).isoformat(), 100)
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        left = pool.starmap(_prune_and_append, [(tmp_path, n) for n in range(3)])
+    lines = segment_path(tmp_path, TODAY).read_text().splitlines()
+    assert len(set(lines)) == len(lines) >= 250 and all(line.count(" ") == 1 for line in lines)
+    others = [segment.path for segment in segments(tmp_path) if segment.day != TODAY]
+    assert sum(path.stat().st_size for path in others) == min(left)

@@ -55,3 +55,19 @@ def test_errors_rise() -> None:
         pool.close()
 
     asyncio.run(scenario())
+
+
+def test_whoever_watches_is_told_every_change() -> None:
+    async def scenario() -> None:
+        seen: list[int] = []
+        pool, gate = Pool(1, queue=1, name="test", watch=seen.append), threading.Event()
+        running = [asyncio.create_task(pool.run(gate.wait, 10)) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(Problem):
+            await pool.run(gate.wait)
+        gate.set()
+        await asyncio.gather(*running)
+        pool.close()
+        assert seen == [1, 2, 1, 0]
+
+    asyncio.run(scenario())

@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -22,3 +24,15 @@ def is_free(path: Path) -> bool:
     if descriptor is not None:
         os.close(descriptor)
     return descriptor is not None
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Wait for the lock and keep it, against other processes and other threads."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

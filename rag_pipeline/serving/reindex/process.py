@@ -13,6 +13,7 @@ from rag_pipeline.errors import BuildBusy
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.serving.reindex.lock import is_free, take
 from rag_pipeline.serving.reindex.record import LOG, REPORT, Run, new_run, now, read_run, run_folder, write_run
+from rag_pipeline.serving.settings import SHARED_METRICS
 
 CHILD = "rag_pipeline.cli.reindex_child"
 """By name alone: the command line knows the server, not the other way round."""
@@ -63,6 +64,7 @@ class ProcessRunner:
                 stdout=report,
                 stderr=log,
                 pass_fds=(lock,),
+                env={name: value for name, value in os.environ.items() if name != SHARED_METRICS},
                 start_new_session=True,  # stopping the server does not stop a half-done re-index
             )
         with suppress(ProcessLookupError):  # ended already

@@ -1,12 +1,12 @@
 """Starting a re-index and finding out what became of it, on whichever backend the server has."""
 
 import shutil
-import threading
 from pathlib import Path
 from typing import Protocol
 
 from rag_pipeline.paths import CollectionPaths, Home
 from rag_pipeline.retrieval.reader import collections
+from rag_pipeline.serving.reindex.lock import held
 from rag_pipeline.serving.reindex.record import RUN_ID, Run, all_runs, read_run, run_folder
 
 KEPT_RUNS = 50
@@ -24,12 +24,11 @@ class Reindexer:
     def __init__(self, home: Path, runner: Runner) -> None:
         self._home = Home(home)
         self._runner = runner
-        self._lock = threading.Lock()
 
     def start(self, collection: str, *, requested_by: str) -> Run:
         """Raises BuildBusy where one of this collection is running. Only the last KEPT_RUNS are kept."""
         paths = self._home.collection(collection)
-        with self._lock:
+        with held(paths.runs / "starting"):  # two workers of a server may be asked at once
             run = self._runner.start(paths, requested_by=requested_by)
             for old in all_runs(paths)[KEPT_RUNS:]:
                 shutil.rmtree(run_folder(paths, old.run_id), ignore_errors=True)

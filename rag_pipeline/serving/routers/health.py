@@ -28,5 +28,4 @@ async def ready(response: Response, service: TheService) -> ReadyReply:
 async def metrics(service: TheService, caller: AnyCaller) -> Response:
     """Prometheus text; any key may read it."""
     del caller
-    service.metrics.pending.set(service.retrievals.pending)
     return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)

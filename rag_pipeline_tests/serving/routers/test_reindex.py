@@ -1,3 +1,5 @@
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -84,3 +86,22 @@ def test_only_the_latest_are_kept(tmp_path: Path, served: Served) -> None:
     kept = [run for run in runs if reindexer.find(run.run_id) is not None]
     assert len(kept) == KEPT_RUNS
     assert reindexer.find("../../etc/passwd") is None
+
+
+def test_two_workers_asked_at_once_start_one_after_the_other(served: Served) -> None:
+    """A runner that looks whether one is running and then starts one must not be overtaken between the two."""
+    inside, most = [], []
+
+    class Slow(NotedRunner):
+        def start(self, paths: CollectionPaths, *, requested_by: str) -> Run:
+            inside.append(requested_by)
+            most.append(len(inside))
+            time.sleep(0.05)
+            inside.pop()
+            return super().start(paths, requested_by=requested_by)
+
+    workers = [Reindexer(served.home.root, Slow()) for _ in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        runs = list(threads.map(lambda worker: worker.start("test", requested_by="boss"), workers))
+    assert len({run.run_id for run in runs}) == 4 and max(most) == 1
+    assert all(worker.find(run.run_id) == run for worker in workers for run in runs)
