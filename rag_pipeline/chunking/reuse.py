@@ -26,7 +26,7 @@ from rag_pipeline.schema import Document
 from rag_pipeline.settings.build import ChunkingSettings
 from rag_pipeline.text.tokenizer import Tokenizer
 
-PACKAGES = ("chunking", "text", "parquet", "schema")
+PACKAGES = ("chunking", "sources/registry", "text", "parquet", "schema")
 LIBRARIES = (
     "docutils",
     "langchain-text-splitters",

@@ -7,6 +7,7 @@ from rag_pipeline.defs.convert import check_result, table
 from rag_pipeline.defs.kept import LATENCY, kept_pinned, measured_before, measured_now, of_release, told
 from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
+from rag_pipeline.evaluation.history_machine import TIMING, machine
 from rag_pipeline.evaluation.latency import latency_of
 from rag_pipeline.evaluation.leaderboard import Row, strategy_rows, tag_rows
 from rag_pipeline.evaluation.leaderboard import leaderboard as leaderboard_rows
@@ -64,7 +65,8 @@ def evaluation_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.A
         with c.writing(paths):
             release_id = latest_candidate(paths)
             questions = questions_for(paths, release_id, c.own)
-            asked = {**of_release(paths, release_id), "eval_set": questions.eval_set.content_hash}
+            here = {key: value for key, value in machine().items() if key in TIMING}
+            asked = {**of_release(paths, release_id), "eval_set": questions.eval_set.content_hash, "machine": here}
             before = measured_before(paths, LATENCY, asked)
             report = latency_of(paths, release_id, questions.eval_set, models=data.home.models, again=before is None)
             if before is None:

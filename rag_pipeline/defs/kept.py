@@ -27,14 +27,22 @@ from rag_pipeline.schema import Release
 from rag_pipeline.settings.collection import CollectionSettings
 
 LIBRARIES = (
+    "docutils",
     "duckdb",
+    "flashrank",
     "markdown-it-py",
     "numpy",
     "onnxruntime",
+    "openvino",
     "pyarrow",
+    "regex",
     "scikit-learn",
+    "sentence-transformers",
     "snowballstemmer",
     "tokenizers",
+    "torch",
+    "transformers",
+    "tree-sitter",
 )
 PACKAGES = (*MEASURING, "sources", "chunking", "release", "parquet", "kept", "file_identity")
 """Sub-packages and modules whose code can change a result."""

@@ -1,4 +1,4 @@
-"""The embedder of one run: four steps and a check need it, and loading it hashes the weights and opens a session."""
+"""The embedder of one run: three steps and a check need it, and loading it hashes the weights and opens a session."""
 
 from pathlib import Path
 

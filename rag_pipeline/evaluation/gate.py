@@ -62,8 +62,10 @@ class GateVerdict:
     detectable: float | None
     """The smallest loss that every comparison could have found; None for a first release."""
     settings: GateSettings
+    unproven_before: int | None = None
+    """Releases in a row, up to the baseline, let through without proof since the champion; None where none is pinned."""
     unproven: int = 0
-    """Releases in a row, this one included, whose evidence was insufficient; 0 where this one's was not."""
+    """The same for this one: 0 where it was found to be not worse."""
 
 
 def judge_release(
@@ -72,11 +74,12 @@ def judge_release(
     baseline: Experiment | None,
     champion: Experiment | None,
     settings: GateSettings,
-    unproven: int = 0,
+    unproven: int | None = None,
 ) -> GateVerdict:
     """The verdict. All experiments must be of the same questions; each holds the strategies that are to be judged.
 
-    `unproven` is the baseline's own count.
+    `unproven` is the baseline's own count, None where no champion is pinned: whether one could be measured is another
+    question.
 
     Raises InvalidEvalSet for experiments over different questions, or over the half that settings are tuned on;
     UnknownName for a metric in the settings that doesn't exist.
@@ -102,7 +105,7 @@ def judge_release(
     refusals = [*broken, *gaps, *failures, *ruling.losses]
     outcome = _outcome(refusals, ruling, first=not references)
     undecided = outcome == "insufficient evidence"
-    refused = undecided and not may_stay_unproven(unproven, champion=len(references) > 1, settings=settings)
+    refused = undecided and not may_stay_unproven(unproven, settings=settings)
     detectable = max((e.detectable for e in effects.values()), default=None)
     return GateVerdict(
         release_id=candidate.release_id,
@@ -127,7 +130,8 @@ def judge_release(
         floors=floors,
         detectable=detectable,
         settings=settings,
-        unproven=unproven + 1 if undecided or outcome == "refused" else 0,
+        unproven_before=unproven,
+        unproven=(unproven or 0) + 1 if undecided or outcome == "refused" else 0,
     )
 
 

@@ -60,9 +60,10 @@ def rule(effects: Mapping[tuple[Reference, str], Effect], *, settings: GateSetti
     return Ruling(tuple(losses), evidence, adjusted)
 
 
-def may_stay_unproven(before: int, *, champion: bool, settings: GateSettings) -> bool:
-    """Whether insufficient evidence lets a release through, after `before` such releases in a row."""
-    return settings.policy == "lenient" and (not champion or before < settings.unproven)
+def may_stay_unproven(before: int | None, *, settings: GateSettings) -> bool:
+    """Whether insufficient evidence lets a release through, after `before` such releases in a row since the champion;
+    None where no champion is pinned."""
+    return settings.policy == "lenient" and (before is None or before < settings.unproven)
 
 
 def name_of(reference: Reference) -> str:

@@ -129,7 +129,7 @@ def _walk(
             )
         ruling = rule(effects, settings=settings)
         undecided = ruling.evidence == "insufficient evidence"
-        passes = not undecided or may_stay_unproven(unproven, champion=len(effects) > 1, settings=settings)
+        passes = not undecided or may_stay_unproven(unproven if len(effects) > 1 else None, settings=settings)
         if not ruling.losses and passes:
             in_service, quality, published = candidate, quality - loss, published + 1
             unproven = unproven + 1 if undecided else 0

@@ -33,6 +33,10 @@ def against_earlier(runs: Sequence[SpeedRun]) -> CheckResult:
     numbers: dict[str, int | float | str] = {name: round(value, 3) for name, value in last.figures.items()}
     numbers |= {f"{name}_median": round(value, 3) for name, value in medians.items()}
     about = f"release {last.release_id} on {last.machine.get('host', 'this machine')}"
+    failed = max((run.failed for run in runs[:-1] if run.place == last.place), default=0)
+    if last.failed > failed:
+        text = f"{about}: {last.failed} questions failed, in earlier runs {failed} at most, and have no times"
+        return CheckResult(False, f"{text}; ask them with `rag-pipeline query`, which says why", numbers)
     if not medians:
         return CheckResult(True, f"{about}: fewer than {LEAST_RUNS} earlier runs on this machine", numbers)
     worse = [name for name, value in medians.items() if is_worse(name, last.figures[name], value)]

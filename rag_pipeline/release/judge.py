@@ -144,15 +144,18 @@ def _verdict(
     )
 
 
-def _unproven(paths: CollectionPaths, baseline: str | None, settings: GateSettings) -> int:
-    """The baseline's count; pinning the release in service as champion starts anew. Where the evaluation that let it in
-    can't be read, the limit: proof is asked for."""
-    if baseline is None or baseline == read_champion(paths):
+def _unproven(paths: CollectionPaths, baseline: str | None, settings: GateSettings) -> int | None:
+    """The baseline's count, None without a champion; pinning the release in service as champion starts anew. Where
+    there is no evaluation that let it in, or none that can be read, the limit: proof is asked for."""
+    champion = read_champion(paths)
+    if champion is None:
+        return None
+    if baseline is None or baseline == champion:
         return 0
     try:
         verdict = read_verdict(paths.release(baseline))
         if verdict is None or verdict.eval_set_hash is None:
-            return 0
+            return settings.unproven
         return read_gate_verdict(paths.evaluation(baseline, verdict.eval_set_hash)).unproven
     except RagPipelineError:
         return settings.unproven

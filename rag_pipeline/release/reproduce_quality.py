@@ -76,7 +76,7 @@ def _decision(paths: CollectionPaths, gate: GateVerdict, eval_set: EvalSet, agai
         baseline=references.get(gate.baseline),
         champion=references.get(gate.champion),
         settings=gate.settings,
-        unproven=max(0, gate.unproven - 1),
+        unproven=gate.unproven_before,
     )
     return _equal("gate decision", recorded, f"{judged.decision} ({judged.outcome})", judged.reason)
 

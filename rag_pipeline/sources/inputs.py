@@ -46,7 +46,7 @@ class Inputs:
                 yield _corpus_part(scan)
             for item in scan.inputs:
                 data = self._bytes(item, scan) if reader_for(readable(item.path)) is not None else None
-                key = _key(data, item, scan) if isinstance(data, bytes) else None
+                key = _key(data, item, scan) if isinstance(data, bytes) and len(data) <= self._limit else None
                 if key is not None:
                     self._keys[number, item.path] = key
                 yield _part(item, key)
@@ -71,10 +71,10 @@ class Inputs:
         data = self._bytes(item, scan)
         if isinstance(data, Refusal):
             return Read(refused(item.doc_id, data, size=item.size)), None
-        key = _key(data, item, scan)
         if len(data) > self._limit:
             refusal = Refusal("skipped", "too_large", f"more than max_file_bytes, {self._limit}")
-            return Read(refused(item.doc_id, refusal)), key
+            return Read(refused(item.doc_id, refusal)), None
+        key = _key(data, item, scan)
         defaults = defaults_for(item.path, scan.defaults)
         outcome = read_document(data, doc_id=item.doc_id, path=path, location=item.location, defaults=defaults)
         return Read(outcome, key), key

@@ -1,8 +1,8 @@
 """Taking documents over from the snapshot before: a file with the bytes, path and defaults it had gives what it gave.
 
 Lives here: what is remembered of the inputs beside the latest snapshot, and finding it again. Every file is still read
-and hashed, so neither a touched time nor an untouched one decides anything; only parsing is spared. Refused and failed
-inputs are always tried again. What was stored is compared with its checksum before it is used.
+and hashed, so neither a touched time nor an untouched one decides anything; only parsing is spared. Inputs
+that failed or lacked an extra are always tried again. What was stored is compared with its checksum before it is used.
 """
 
 import hashlib
@@ -31,10 +31,17 @@ LIBRARIES = (
     "charset-normalizer",
     "docutils",
     "fsspec",
+    "lxml",
+    "mammoth",
     "markdownify",
     "markitdown",
     "numpy",
+    "openpyxl",
+    "pandas",
+    "pdfminer.six",
+    "pdfplumber",
     "pyarrow",
+    "python-pptx",
     "pyyaml",
 )
 KEPT = "inputs"

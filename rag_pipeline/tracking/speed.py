@@ -17,7 +17,7 @@ from rag_pipeline.tracking.client import experiment_id
 from rag_pipeline.tracking.destination import Destination
 from rag_pipeline.tracking.log import attempt, run_url
 from rag_pipeline.tracking.names import Metrics
-from rag_pipeline.tracking.parameters import TAG_COLLECTION, TAG_CONTENT, git_commit
+from rag_pipeline.tracking.parameters import TAG_COLLECTION, TAG_CONTENT
 from rag_pipeline.tracking.runs import find_runs, log_values
 from rag_pipeline.tracking.state import LoggedRun
 
@@ -96,7 +96,6 @@ def _parameters(run: SpeedRun) -> dict[str, str]:
         "chunks": str(run.chunks),
         "load_at_start": "unknown" if run.load is None else f"{run.load:.2f}",
         **{f"machine.{name}": value for name, value in run.machine.items()},
-        **({"git_commit": commit} if (commit := git_commit()) else {}),
     }
 
 

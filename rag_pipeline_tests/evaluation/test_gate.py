@@ -141,14 +141,16 @@ class TestChampion:
 
         def found(champion):
             of = {name: experiment(name, {"hybrid": scored(v)}) for name, v in (("new", equal), ("old", [0.5] * 100))}
-            best = experiment("best", {"hybrid": scored([0.5] * 100)}) if champion else None
-            return judge_release(of["new"], baseline=of["old"], champion=best, settings=settings, unproven=before)
+            best = experiment("best", {"hybrid": scored([0.5] * 100)}) if champion == "measured" else None
+            count = before if champion else None
+            return judge_release(of["new"], baseline=of["old"], champion=best, settings=settings, unproven=count)
 
-        verdict = found(champion=True)
+        assert found(champion="could not be measured").decision == decision
+        verdict = found(champion="measured")
         assert (verdict.decision, verdict.outcome, verdict.unproven) == (decision, "insufficient evidence", before + 1)
         assert verdict.checks["evidence"] is (decision == "publish")
         assert ("rag-pipeline release champion" in verdict.reason) is (decision == "refuse" and settings != STRICT)
-        assert found(champion=False).decision == ("publish" if settings.policy == "lenient" else "refuse")
+        assert found(champion=None).decision == ("publish" if settings.policy == "lenient" else "refuse")
 
     def test_proof_starts_the_count_anew(self):
         of = {name: experiment(name, {"hybrid": scored(FLAT)}) for name in ("new", "old", "best")}

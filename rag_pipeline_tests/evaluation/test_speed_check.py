@@ -34,6 +34,13 @@ def test_slower_than_one_and_a_half_times_the_median_is_told():
     assert found.message.endswith("before looking for more")
 
 
+def test_questions_that_fail_have_no_times_and_are_told():
+    assert not against_earlier(runs(10, 10, 10, 10, failed=2)).passed
+    assert "2 questions failed, in earlier runs 0" in against_earlier(runs(10, 10, failed=2)).message
+    always = [run(day, figures={P95: 10}, failed=2) for day in range(1, 6)]
+    assert against_earlier(always).passed
+
+
 def test_what_changed_since_the_last_run_on_this_machine_is_named():
     slow = runs(10, 10, 10, 99, code="c2", chunks=5000, release_id="r2", machine={**MACHINE, "duckdb": "2"})
     found = against_earlier(slow)
