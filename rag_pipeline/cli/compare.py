@@ -68,6 +68,7 @@ def command(
     from rag_pipeline.evaluation.measure import measure_release
     from rag_pipeline.evaluation.questions import questions_for
     from rag_pipeline.evaluation.split import Half
+    from rag_pipeline.evaluation.unscored import unscored
     from rag_pipeline.paths import Home
     from rag_pipeline.release.stored import load_release
     from rag_pipeline.release.verify import in_service
@@ -98,12 +99,13 @@ def command(
             for questions in asked
             for release in releases
         ]
+    left_out = unscored(measured)
     rows = board(measured, reference=chosen[0], settings=own.gate)
     if html is not None:
         from rag_pipeline.durable import write_private
         from rag_pipeline.evaluation.report.page import html_report
 
-        write_private(html, html_report(measured, reference=chosen[0], settings=own.gate))
+        write_private(html, html_report(measured, reference=chosen[0], settings=own.gate, notes=left_out))
     if as_json:
         first = measured[0]
         about = {
@@ -131,7 +133,7 @@ def command(
     sets = ", ".join(dict.fromkeys(f"{e.eval_set} ({e.half.value} half)" for e in measured))
     names = ", ".join(dict.fromkeys(e.release_id for e in measured))
     print_table(f"{sets}, release {names}, against {chosen[0]}", [_shown(row, columns) for row in rows])
-    for line in (*_refused(rows), *_unsure(rows)):
+    for line in (*left_out, *_refused(rows), *_unsure(rows)):
         click.echo(line)
     if html is not None:
         click.echo(f"the report is in {html} (readable by you alone: it quotes questions of whoever asked)")

@@ -48,6 +48,7 @@ def command(
     from rag_pipeline.evaluation.measure import measure_release
     from rag_pipeline.evaluation.questions import questions_for
     from rag_pipeline.evaluation.release_diff import diff_releases, renamed
+    from rag_pipeline.evaluation.unscored import unscored
     from rag_pipeline.paths import Home
     from rag_pipeline.release.stored import check_known
     from rag_pipeline.settings.collection import CollectionSettings
@@ -72,6 +73,7 @@ def command(
             )
             for release_id in (before, after)
         )
+    left_out = unscored((old, new))
     found = diff_releases(old, new, settings=own.gate)
     if html is not None:
         from rag_pipeline.durable import write_private
@@ -80,7 +82,7 @@ def command(
         name = " / ".join(dict.fromkeys((*old.runs, *new.runs)))
         pair = [renamed(experiment, name) for experiment in (old, new)]
         title = f"Release {after} against {before}"
-        write_private(html, html_report(pair, reference=name, settings=own.gate, title=title))
+        write_private(html, html_report(pair, reference=name, settings=own.gate, title=title, notes=left_out))
     if as_json:
         print_json(found)
         return
@@ -91,6 +93,8 @@ def command(
     for title, changed in (("greatest losses", found.lost), ("greatest gains", found.won)):
         if changed[:show]:
             print_table(f"{title} ({len(changed)})", [_cells(q) for q in changed[:show]])
+    for line in left_out:
+        click.echo(line)
     overall = comparison.overall
     click.echo(
         f"{overall.finding}: {overall.n} questions find a loss of {overall.detectable:.3f} four times in five; "

@@ -6,6 +6,7 @@ import snowballstemmer
 
 from rag_pipeline.chunking.registry import CHUNKERS
 from rag_pipeline.errors import InvalidSettings, InvalidSource
+from rag_pipeline.evaluation.metrics.registry import NAMES
 from rag_pipeline.settings.base import pick
 from rag_pipeline.settings.load import Settings
 from rag_pipeline.sources.folder import LocalFolder, open_folder
@@ -21,6 +22,8 @@ def check_collection(settings: Settings, name: str) -> None:
         )
     pick(CHUNKERS, own.chunking.chunker, "chunker")
     settings.strategy(settings.default_strategy)
+    for metric in (own.gate.metric, *own.gate.floors):
+        pick(dict.fromkeys(NAMES), metric, f"metric in [collections.{name}.gate]")
     languages = {"none", *snowballstemmer.algorithms()}
     if own.index.language not in languages:
         raise InvalidSettings(

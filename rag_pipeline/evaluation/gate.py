@@ -63,7 +63,7 @@ class GateVerdict:
     """The smallest loss that every comparison could have found; None for a first release."""
     settings: GateSettings
     unproven_before: int | None = None
-    """Releases in a row, up to the baseline, let through without proof since the champion; None where none is pinned."""
+    """Releases in a row, up to the baseline, let through without proof since the champion; None without one."""
     unproven: int = 0
     """The same for this one: 0 where it was found to be not worse."""
 
@@ -105,7 +105,9 @@ def judge_release(
     refusals = [*broken, *gaps, *failures, *ruling.losses]
     outcome = _outcome(refusals, ruling, first=not references)
     undecided = outcome == "insufficient evidence"
-    refused = undecided and not may_stay_unproven(unproven, settings=settings)
+    # With few questions even an unchanged index can't be proven equal; but nothing adds up where nothing moved.
+    moved = any(c.worse or c.overall.difference for *_, c in comparisons)
+    refused = undecided and not may_stay_unproven(unproven if moved else None, settings=settings)
     detectable = max((e.detectable for e in effects.values()), default=None)
     return GateVerdict(
         release_id=candidate.release_id,
@@ -131,7 +133,7 @@ def judge_release(
         detectable=detectable,
         settings=settings,
         unproven_before=unproven,
-        unproven=(unproven or 0) + 1 if undecided or outcome == "refused" else 0,
+        unproven=(unproven or 0) + moved if undecided or outcome == "refused" else 0,
     )
 
 

@@ -48,7 +48,10 @@ def rollback(
             target, skipped = _first_good(paths, earlier, verify)
             if target is None:
                 what = "that was in service before verifies" if earlier else "was in service before"
-                raise NoRelease(f"{paths.root.name}: no release {what}; publish one")
+                raise NoRelease(
+                    f"{paths.root.name}: no release {what}; publish one, or where the one in service is damaged, delete"
+                    f" {paths.current} and run `rag-pipeline reindex`: it makes and publishes a new one"
+                )
         else:
             target, skipped = release_id, ()
             if release_id == current:

@@ -59,6 +59,24 @@ def test_every_error_has_its_line_and_the_exit_code_says_so(served, run, tmp_pat
     assert {p["line"] for p in found["problems"] if p["severity"] == "error"} == {3, 4}
 
 
+def test_questions_that_could_not_be_scored_are_told_and_none_at_all_is_an_error(served, run, tmp_path):
+    first, second = served.publish(pumps()), served.publish([*pumps(), document("new.md", "One more.")])
+    stale = [{**LABELS[0], "quote": "nobody wrote this"}, LABELS[1]]
+    folder = write_set(tmp_path / "set", QUERIES, stale)
+    told = "1 of 2 answerable questions are left out: their labels no longer resolve"
+    pair = ("diff", first.release_id, second.release_id, "--collection", "test")
+    page = tmp_path / "report.html"
+    compared = ("compare", "--collection", "test", "--strategies", "bm25", "--half", "both")
+    code, out = run(*compared, "--eval-set", folder, "--html", page)
+    assert code == 0 and told in out and told in page.read_text("utf-8")
+    code, out = run(*pair, "--eval-set", folder)
+    assert code == 0 and told in out
+    assert "left out" not in run(*compared, "--eval-set", write_set(tmp_path / "good", QUERIES, LABELS))[1]
+    nothing = write_set(tmp_path / "none", QUERIES, [{**label, "quote": "nobody wrote this"} for label in LABELS])
+    assert run(*compared, "--eval-set", nothing)[0] == 15
+    assert run(*pair, "--eval-set", nothing)[0] == 15
+
+
 def test_strategies_are_compared_against_the_first_one(served, run, tmp_path):
     release = served.publish(pumps())
     folder = write_set(tmp_path / "set", QUERIES, LABELS)

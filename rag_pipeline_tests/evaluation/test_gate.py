@@ -152,6 +152,11 @@ class TestChampion:
         assert ("rag-pipeline release champion" in verdict.reason) is (decision == "refuse" and settings != STRICT)
         assert found(champion=None).decision == ("publish" if settings.policy == "lenient" else "refuse")
 
+    def test_an_index_in_which_nothing_moved_is_no_step_of_a_drift(self):
+        of = {name: experiment(name, {"hybrid": scored([0.5] * 3)}) for name in ("new", "old", "best")}
+        found = judge_release(of["new"], baseline=of["old"], champion=of["best"], settings=SETTINGS, unproven=1)
+        assert (found.decision, found.outcome, found.unproven) == ("publish", "insufficient evidence", 1)
+
     def test_proof_starts_the_count_anew(self):
         of = {name: experiment(name, {"hybrid": scored(FLAT)}) for name in ("new", "old", "best")}
         found = judge_release(of["new"], baseline=of["old"], champion=of["best"], settings=SETTINGS, unproven=7)
