@@ -43,6 +43,7 @@ LIBRARIES = (
     "tree-sitter-typescript",
     "tree-sitter-yaml",
 )
+made_by(PACKAGES, LIBRARIES)  # remembers it now: a long process runs this code, whatever its files become
 KEPT = "chunked"
 FILES = ("sections.parquet", "chunks.parquet", "ledger.parquet")
 KEY_DIGITS = 24

@@ -6,14 +6,26 @@ from pathlib import Path
 import click
 
 from rag_pipeline.cli.context import served_collection, settings_for
-from rag_pipeline.cli.options import collection_option, config_option, home_option, html_option, json_option
+from rag_pipeline.cli.options import (
+    collection_option,
+    config_option,
+    home_option,
+    html_option,
+    json_option,
+    not_empty,
+)
 
 PRINTED = ("strategy", "ndcg@10", "ndcg@10 95 %", "recall@5", "recall@10", "mrr@10", "change", "change interval")
 PRINTED_LAST = ("verdict", "p95 ms", "n", "failed")
 
 
 @click.command("compare", short_help="Compare retrieval strategies on an eval set.")
-@click.option("--strategies", metavar="A,B,...", help="The first is the reference. [default: all of the release]")
+@click.option(
+    "--strategies",
+    metavar="A,B,...",
+    callback=not_empty,
+    help="The first is the reference. [default: all of the release]",
+)
 @click.option(
     "--eval-set",
     "eval_sets",

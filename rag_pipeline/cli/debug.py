@@ -11,6 +11,7 @@ from rag_pipeline.cli.options import (
     config_option,
     home_option,
     json_option,
+    not_empty,
     principal_of,
     principal_options,
 )
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     help="What should be found: a document id, and after # a heading (or heading path joined by ' > ') or a quote.",
 )
 @click.option("--query-id", metavar="ID", help="A question of the eval set, with its filters, principal and labels.")
-@click.option("-s", "--strategy", help="Strategy to examine. [default: the release's]")
+@click.option("-s", "--strategy", callback=not_empty, help="Strategy to examine. [default: the release's]")
 @click.option("--context", help="Preset to examine; then the token budget is looked at too.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting, as candidates=200.")
 @click.option("-f", "--filter", "filters", multiple=True, metavar="KEY=VALUE", help="As in `query`.")

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rag_pipeline.cli.context import served_collection, settings_for
-from rag_pipeline.cli.options import collection_option, config_option, home_option, html_option, json_option
+from rag_pipeline.cli.options import (
+    collection_option,
+    config_option,
+    home_option,
+    html_option,
+    json_option,
+    not_empty,
+)
 
 if TYPE_CHECKING:
     from rag_pipeline.evaluation.side_by_side import WorseQuestion
@@ -15,7 +22,7 @@ if TYPE_CHECKING:
 @click.command("diff", short_help="Compare two releases question by question.")
 @click.argument("before")
 @click.argument("after")
-@click.option("--strategy", help="Strategy of both releases. [default: the default one of each]")
+@click.option("--strategy", callback=not_empty, help="Strategy of both releases. [default: the default one of each]")
 @click.option("--eval-set", type=click.Path(path_type=Path, file_okay=False), help="Questions. [default: its own]")
 @click.option("--show", type=click.IntRange(0), default=5, show_default=True, help="Questions of each kind to print.")
 @html_option
@@ -53,6 +60,8 @@ def command(
     from rag_pipeline.release.stored import check_known
     from rag_pipeline.settings.collection import CollectionSettings
 
+    if before == after:
+        raise click.UsageError(f"{before} twice; name two releases (`rag-pipeline release list`)")
     settings = settings_for(config, home)
     paths = served_collection(settings, collection)
     own = settings.collections.get(paths.root.name, CollectionSettings())
@@ -96,6 +105,8 @@ def command(
     for line in left_out:
         click.echo(line)
     overall = comparison.overall
+    if not overall.changed:
+        click.echo(f"{comparison.metric} is the same for every question")
     click.echo(
         f"{overall.finding}: {overall.n} questions find a loss of {overall.detectable:.3f} four times in five; "
         f"the margin is {own.gate.margin:g}"

@@ -57,18 +57,19 @@ def log_command(
         print_table(f"{paths.root.name} -> {where}", [_row(outcome) for outcome in outcomes])
         for outcome in failed:
             assert outcome.logged is not None
-            click.echo(f"error: {outcome.logged.error}; then run this again", err=True)
+            click.echo(f"error: {outcome.release_id}, {outcome.evaluation}: {outcome.logged.error}", err=True)
+        if failed:
+            click.echo("nothing is lost: `rag-pipeline eval log` sends what is left", err=True)
     return StageFailed.exit_code if failed else 0
 
 
 def _row(outcome: "Outcome") -> dict[str, object]:
     logged = outcome.logged
-    assert logged is not None
     return {
         "release": outcome.release_id,
         "evaluation": outcome.evaluation,
-        "state": logged.state.replace("_", " "),
-        "run": logged.url or logged.run_id or "",
-        "strategies": len(logged.children),
-        "notes": "; ".join(logged.notes),
+        "state": logged.state.replace("_", " ") if logged is not None else "not tried",
+        "run": (logged.url or logged.run_id or "") if logged is not None else "",
+        "strategies": len(logged.children) if logged is not None else 0,
+        "notes": "; ".join(logged.notes) if logged is not None else "",
     }

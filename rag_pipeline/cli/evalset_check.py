@@ -7,7 +7,7 @@ import click
 
 from rag_pipeline.cli.context import collection_name, settings_for
 from rag_pipeline.cli.options import collection_option, config_option, home_option, json_option
-from rag_pipeline.errors import InvalidEvalSet
+from rag_pipeline.errors import InvalidEvalSet, NoRelease, UnknownName
 
 if TYPE_CHECKING:
     from rag_pipeline.evaluation.resolve import Corpus
@@ -27,7 +27,8 @@ def command(
     """Print what is wrong, by file and line; exits 15 if anything is an error. Default: the collection's own set.
 
     Labels are resolved against the release in service of --collection, or of the collection that names the folder in
-    its settings; without either, only what the files say of themselves is checked.
+    its settings; without either, or before that collection's first release, only what the files say of themselves is
+    checked.
 
     \b
     Examples:
@@ -40,7 +41,12 @@ def command(
     settings = settings_for(config, home)
     chosen = folder or _own(settings, collection_name(settings, collection))
     name = collection or _collection_of(settings, chosen)
-    corpus = _corpus(settings, name) if name is not None else None
+    try:
+        corpus = _corpus(settings, name) if name is not None else None
+    except (NoRelease, UnknownName):
+        if collection is not None:
+            raise
+        corpus = None
     problems = check_eval_set(chosen, corpus=corpus, split=split)
     errors = sum(p.severity == "error" for p in problems)
     if as_json:
@@ -48,7 +54,8 @@ def command(
     else:
         for problem in problems:
             click.echo(f"{problem.severity}: {problem}")
-        against = f"collection {name}" if corpus is not None else "no corpus (name a --collection)"
+        why = f"{name} has no release yet" if name is not None else "name a --collection"
+        against = f"collection {name}" if corpus is not None else f"no corpus ({why})"
         click.echo(f"{chosen}: {errors} errors, {len(problems) - errors} notices; checked against {against}")
     return InvalidEvalSet.exit_code if errors else 0
 

@@ -32,9 +32,19 @@ def config_option(command: F) -> F:
     )(command)
 
 
+def not_empty(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """A name that a script left empty is told, never taken for the default."""
+    if name is not None and not name.strip():
+        raise click.BadParameter("is empty; name one, or leave the option out", ctx=context, param=parameter)
+    return name
+
+
 def collection_option(command: F) -> F:
     return click.option(
-        "-c", "--collection", help="Collection. [default: $RAG_PIPELINE_COLLECTION, else the settings' default]"
+        "-c",
+        "--collection",
+        callback=not_empty,
+        help="Collection. [default: $RAG_PIPELINE_COLLECTION, else the settings' default]",
     )(command)
 
 

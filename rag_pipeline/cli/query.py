@@ -11,6 +11,7 @@ from rag_pipeline.cli.options import (
     config_option,
     home_option,
     json_option,
+    not_empty,
     principal_of,
     principal_options,
 )
@@ -24,7 +25,9 @@ ANSWER_CONTEXT = "agent"
 @click.command("query", short_help="Search the release in service.")
 @click.argument("text")
 @collection_option
-@click.option("-s", "--strategy", help="How to answer: hybrid, vector, bm25, or one of your settings.")
+@click.option(
+    "-s", "--strategy", callback=not_empty, help="How to answer: hybrid, vector, bm25, or one of your settings."
+)
 @click.option("--context", help="A preset: chatbot, agent, search, workflow, context_engineering, or one of yours.")
 @click.option("-k", "--top-k", type=click.IntRange(1, 1000), help="Sections to return.")
 @click.option("--explain", is_flag=True, help="Say for each result how every stage ranked it.")

@@ -183,6 +183,8 @@ def champion_command(
     if release_id is not None and unpin:
         raise click.UsageError("name a release to pin, or --unpin, not both")
     if release_id is None and not unpin:
+        if reason is not None:
+            raise click.UsageError("--reason goes with a release to pin, or with --unpin")
         before = read_champion(paths)
     else:
         if reason is None or not reason.strip():

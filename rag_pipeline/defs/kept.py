@@ -46,6 +46,7 @@ LIBRARIES = (
 )
 PACKAGES = (*MEASURING, "sources", "chunking", "release", "parquet", "kept", "file_identity")
 """Sub-packages and modules whose code can change a result."""
+made_by(PACKAGES, LIBRARIES)  # remembers it now: a long process runs this code, whatever its files become
 LATENCY = "latency"
 CALIBRATION = "calibration"
 

@@ -60,7 +60,8 @@ class VectorCache:
     """Sees the segments that existed when it was opened, and its own."""
 
     def __init__(self, folder: Path, *, fingerprint: str, dimension: int) -> None:
-        """Creates the folder. Raises IncompatibleBuild naming both when it is another model's, CorruptBuild."""
+        """Creates the folder. Raises IncompatibleBuild naming both when it is another model's; CorruptBuild for a card
+        that can't be read, unless the folder's name says whose it is: then the card is written again."""
         self.folder = folder
         self.dimension = dimension
         self.problems: list[str] = []
@@ -159,7 +160,11 @@ class VectorCache:
         try:
             found = json.loads(card.read_text("utf-8"))
         except ValueError as error:
-            raise CorruptBuild(f"{card} is not readable ({error}); delete {self.folder} and embed again") from error
+            if self.folder.name != mine["fingerprint"]:
+                raise CorruptBuild(f"{card} is not readable ({error}); delete {self.folder} and embed again") from error
+            self.problems.append(f"{_CARD}: not readable ({error}), so it was written again")
+            write_json(card, mine)
+            return
         if found != mine:
             raise IncompatibleBuild(
                 f"{self.folder} holds vectors of {found}, the embedder is {mine}; give every model its own folder"

@@ -44,6 +44,7 @@ LIBRARIES = (
     "python-pptx",
     "pyyaml",
 )
+made_by(PACKAGES, LIBRARIES)  # remembers it now: a long process runs this code, whatever its files become
 KEPT = "inputs"
 _STATED = tuple(stated.name for stated in fields(Metadata))
 

@@ -107,6 +107,21 @@ def run_url(destination: Destination, experiment: str, run: str) -> str | None:
 def _told(error: Exception, destination: Destination | None) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     if not isinstance(error, RagPipelineError):
+        if destination is not None and (why := _no_answer(error)):
+            return f"{destination.shown} does not answer ({why}); start it, or set MLFLOW_TRACKING_URI to one that runs"
         text = f"{type(error).__name__}: {text}"
     text = without_secrets(text, destination) if destination is not None else text
     return text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]}..."
+
+
+def _no_answer(error: BaseException) -> str:
+    """Why a server could not be reached; "" for any other fault. MLflow hides it below exceptions of its own."""
+    from urllib3.exceptions import HTTPError, TimeoutError
+
+    chain = [error]
+    while (below := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        chain.append(below)
+    if not any(isinstance(e, HTTPError) for e in chain):
+        return ""
+    said = next((e.strerror for e in reversed(chain) if isinstance(e, OSError) and e.strerror), "")
+    return said or ("it timed out" if any(isinstance(e, TimeoutError) for e in chain) else "")

@@ -24,7 +24,7 @@ class Outcome:
     evaluation: str
     """Name of its folder: the first digits of the eval set's hash."""
     logged: LoggedRun | None
-    """None where tracking is switched off."""
+    """None where tracking is switched off, and for what was not tried after another could not be sent."""
 
 
 def log_releases(
@@ -36,7 +36,8 @@ def log_releases(
 ) -> Iterator[Outcome]:
     """Log every stored evaluation of these releases that isn't logged yet. Raises UnknownName for an unknown release.
 
-    It ends at the first that can't be sent: a server that is down costs one waiting time, not one for each evaluation.
+    After the first that can't be sent no other is tried, but each is told: a server that is down costs one waiting
+    time, not one for each evaluation.
     Those that were tried least lately come first, so that a single one that never succeeds holds up none for ever.
     """
     own = settings.collections.get(paths.root.name, CollectionSettings())
@@ -44,7 +45,11 @@ def log_releases(
     for release_id in release_ids:
         check_known(paths, release_id)
         folders += [(_tried(folder), release_id, folder) for folder in evaluations_of(paths, release_id)]
+    down = False
     for _, release_id, folder in sorted(folders):
+        if down:
+            yield Outcome(release_id, folder.name, None)
+            continue
         try:
             record = read_record(paths, release_id, folder, settings=own.gate)
         except CorruptBuild as error:
@@ -52,8 +57,7 @@ def log_releases(
             continue
         logged = log_evaluation(record, settings=settings, environ=environ)
         yield Outcome(release_id, folder.name, logged)
-        if logged is not None and logged.state == "not_sent":
-            return
+        down = logged is not None and logged.state == "not_sent"
 
 
 def _tried(folder: Path) -> str:

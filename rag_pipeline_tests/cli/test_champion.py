@@ -46,6 +46,7 @@ def test_a_change_needs_a_reason_and_a_release_that_exists(served, run):
     release = served.publish(pumps()).release_id
     assert run(release)[0] == 2 and run(release, "--reason", " ")[0] == 2 and run("--unpin")[0] == 2
     assert run(release, "--unpin", "--reason", "both")[0] == 2
+    assert run("--reason", "of what?")[0] == 2
     assert run("0" * 20, "--reason", "unknown")[0] == 5
     assert read_champion(served.paths) is None and read_all_changes(served.paths) == ()
 

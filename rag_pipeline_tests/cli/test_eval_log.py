@@ -42,7 +42,8 @@ def test_what_could_not_be_sent_is_sent_later(run, evaluated, monkeypatch):
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     code, out, err = run(evaluated.release_id)
     assert code == StageFailed.exit_code
-    assert "not sent" in out and "refused" in err and "run this again" in err
+    assert "not sent" in out and "does not answer (Connection refused); start it" in err and "eval log" in err
+    assert "Mlflow" not in err and "HTTPConnectionPool" not in err
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     assert run("--all")[0] == 0
     assert read_state(evaluated.folder).state == "sent"
@@ -52,6 +53,15 @@ def test_all_means_every_release(run, evaluated):
     shutil.copytree(evaluated.folder, evaluated.folder.with_name("second"))
     code, out, _ = run("--all", "--json")
     assert code == 0 and len(json.loads(out)["evaluations"]) == 2
+
+
+def test_what_was_not_tried_is_shown_too(run, evaluated, monkeypatch):
+    for name in ("second", "third"):
+        shutil.copytree(evaluated.folder, evaluated.folder.with_name(name))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:1")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    code, out, _ = run("--all")
+    assert code == StageFailed.exit_code and (out.count("not sent"), out.count("not tried")) == (1, 2)
 
 
 def test_wrong_names_and_folders_are_told(run, monkeypatch):

@@ -5,6 +5,7 @@ import pytest
 
 from rag_pipeline.cli.main import main
 from rag_pipeline.cli.reindex import with_sources
+from rag_pipeline.errors import UnknownName
 from rag_pipeline.settings.load import load_settings
 from rag_pipeline.settings.strategy import StrategySettings
 from rag_pipeline_tests.evaluation.builders import write_set
@@ -43,6 +44,17 @@ def test_a_sound_eval_set_is_checked_against_the_release_in_service(served, run,
     assert "no corpus" in run("evalset", "check", folder)[1]
 
 
+def test_before_the_first_release_the_files_are_checked_alone(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = write_set(tmp_path / "set", QUERIES, LABELS)
+    table = f"[collections.handbook]\nsources = []\neval_set = '{folder}'\n"
+    (tmp_path / "rag_pipeline.toml").write_text(f"default_collection = 'handbook'\n{table}")
+    for named in ((folder,), ()):
+        code, out = run("evalset", "check", *named)
+        assert code == 0 and "no corpus (handbook has no release yet)" in out
+    assert run("evalset", "check", folder, "--collection", "handbook")[0] == UnknownName.exit_code
+
+
 def test_every_error_has_its_line_and_the_exit_code_says_so(served, run, tmp_path):
     served.publish(pumps())
     stale = {"query_id": "oil", "document": "pump.md", "quote": "nobody wrote this", "grade": 1}
@@ -60,7 +72,7 @@ def test_every_error_has_its_line_and_the_exit_code_says_so(served, run, tmp_pat
 
 
 def test_questions_that_could_not_be_scored_are_told_and_none_at_all_is_an_error(served, run, tmp_path):
-    first, second = served.publish(pumps()), served.publish([*pumps(), document("new.md", "One more.")])
+    first, second = served.publish(pumps()), served.publish([*pumps(), document("new.md", "One more.")], name="2")
     stale = [{**LABELS[0], "quote": "nobody wrote this"}, LABELS[1]]
     folder = write_set(tmp_path / "set", QUERIES, stale)
     told = "1 of 2 answerable questions are left out: their labels no longer resolve"
@@ -115,6 +127,21 @@ def test_two_releases_are_compared_question_by_question(served, run, tmp_path):
     assert back["lost"] == [] and back["won"][0]["after"] > back["won"][0]["before"]
     assert "greatest losses (1)" in run(*arguments)[1]
     assert run("diff", good.release_id, "0" * 20, "--collection", "test")[0] == 5
+    assert run("diff", good.release_id, good.release_id, "--collection", "test")[0] == 2
+
+
+def test_releases_that_find_the_same_are_told_so(served, run, tmp_path):
+    folder = write_set(tmp_path / "set", QUERIES, LABELS)
+    first = served.publish(pumps())
+    second = served.publish([*pumps(), document("z.md", "Something else altogether, of no use.")], name="2")
+    code, out = run("diff", first.release_id, second.release_id, "--collection", "test", "--eval-set", folder)
+    assert code == 0 and "the same for every question" in out
+
+
+@pytest.mark.parametrize("option", ["--collection", "--strategies"])
+def test_an_empty_name_is_told_not_taken_for_the_default(served, run, option):
+    served.publish(pumps())
+    assert run("compare", option, "")[0] == 2
 
 
 def test_the_bundled_questions_are_not_asked_of_another_corpus():

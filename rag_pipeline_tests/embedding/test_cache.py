@@ -100,6 +100,17 @@ def test_an_unreadable_card_says_what_to_delete(tmp_path: Path) -> None:
         opened(tmp_path)
 
 
+@pytest.mark.parametrize("damage", [b"", b"{", b"\xff\x00"])
+def test_a_damaged_card_heals_where_the_folder_is_named_for_the_model(tmp_path: Path, damage: bytes) -> None:
+    cache = opened(tmp_path / "model-a")
+    cache.put(keys("a"), angle(10))
+    (cache.folder / "cache.json").write_bytes(damage)
+    again = opened(cache.folder)
+    assert again.get_many(keys("a")).tolist() == angle(10).tolist()
+    assert "cache.json" in again.problems[0]
+    assert opened(cache.folder).problems == []
+
+
 @pytest.mark.parametrize("what", ["keys", "vectors"])
 @pytest.mark.parametrize("left", [0, 10, 128, 130, -1])
 def test_a_torn_segment_is_left_out_and_reported(tmp_path: Path, what: str, left: int) -> None:

@@ -26,10 +26,15 @@ def test_by_hand() -> None:
         assert dict(zip(rows.tolist(), cosines.tolist(), strict=True)) == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("share", [0.0, 2.0])
 @pytest.mark.parametrize("count", [1, 3, 4, 5, 8, 50])
-def test_every_row_has_the_bits_it_has_alone(monkeypatch: pytest.MonkeyPatch, count: int, share: float) -> None:
-    """Gathered in blocks (share 2) or taken from the product with all (share 0)."""
+def test_every_row_has_the_bits_it_has_alone(
+    monkeypatch: pytest.MonkeyPatch, count: int, share: float, threads: int
+) -> None:
+    """Gathered in blocks (share 2) or taken from the product with all (share 0), by one thread or several."""
+    monkeypatch.setattr(module, "cores", lambda: threads)
+    monkeypatch.setattr(module, "THREAD_ROWS", 2)
     monkeypatch.setattr(module, "BLOCK", 4)
     monkeypatch.setattr(module, "GATHER_SHARE", share)
     data = np.random.default_rng(0).standard_normal((count, 384)).astype(np.float32)
@@ -55,3 +60,19 @@ def test_under_a_mask_rows_have_the_cosines_they_have_without(data: st.DataObjec
         rows, cosines = vectors.under(mask, query)
         assert sorted(rows.tolist()) == np.flatnonzero(mask).tolist()
         np.testing.assert_array_equal(cosines, (vectors @ query)[rows])
+
+
+@pytest.mark.parametrize("failing", [0, 3, 9])
+def test_a_fault_in_any_part_is_raised(monkeypatch: pytest.MonkeyPatch, failing: int) -> None:
+    monkeypatch.setattr(module, "cores", lambda: 3)
+    monkeypatch.setattr(module, "THREAD_ROWS", 2)
+    seen: list[int] = []
+
+    def work(part: slice) -> None:
+        seen.extend(range(part.start, part.stop))
+        if part.start <= failing < part.stop:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        module._shared_out(10, work)
+    assert sorted(seen) == list(range(10)) and len(set(seen)) == 10
