@@ -70,8 +70,8 @@ def test_both_answer_and_either_tells_the_sum(server: Running) -> None:
             for _ in range(3):
                 ask(client)
         until(lambda: len(server.answered()) >= 8)
-        asked = len(server.answered())
-        assert [until(lambda c=client: counted(c) == asked) for client in clients.values()] == [True, True]
+        for client in clients.values():  # the log may still be behind the replies, so it is read again each time
+            assert until(lambda c=client: counted(c) == len(server.answered()))
         texts = [client.get("/metrics").text for client in clients.values()]
         for text in texts:
             assert text.count("\nrag_pipeline_release_served{") == 1
