@@ -19,6 +19,8 @@ from rag_pipeline.text.tokenizer import Tokenizer, count_many
 KEPT = "token_counts"
 PACKAGES = ("text", "chunking/kept_counts")
 LIBRARIES = ("tokenizers", "regex")
+BY = made_by(PACKAGES, LIBRARIES)
+"""Taken when this is imported: a long process runs that code, whatever its files become."""
 KEY_BYTES = 16
 _ROW = np.dtype([("key", np.uint8, (KEY_BYTES,)), ("count", np.int64)])
 
@@ -68,7 +70,7 @@ class KeptCounts:
         return self._paths.staging / "token_counts.bin"
 
     def _binding(self) -> Binding:
-        return {"tokenizer": self._tokenizer.fingerprint, "by": made_by(PACKAGES, LIBRARIES)}
+        return {"tokenizer": self._tokenizer.fingerprint, "by": BY}
 
 
 def _key(text: str) -> bytes:

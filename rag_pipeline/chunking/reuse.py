@@ -43,7 +43,8 @@ LIBRARIES = (
     "tree-sitter-typescript",
     "tree-sitter-yaml",
 )
-made_by(PACKAGES, LIBRARIES)  # remembers it now: a long process runs this code, whatever its files become
+BY = made_by(PACKAGES, LIBRARIES)
+"""Taken when this is imported: a long process runs that code, whatever its files become."""
 KEPT = "chunked"
 FILES = ("sections.parquet", "chunks.parquet", "ledger.parquet")
 KEY_DIGITS = 24
@@ -120,7 +121,7 @@ def chunked_by(settings: ChunkingSettings, tokenizer: Tokenizer, *, limit: int) 
         "tokenizer": tokenizer.fingerprint,
         "limit": limit,
         "chunker_version": CHUNKER_VERSION,
-        "by": made_by(PACKAGES, LIBRARIES),
+        "by": BY,
     }
 
 

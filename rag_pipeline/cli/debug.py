@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--query-id", metavar="ID", help="A question of the eval set, with its filters, principal and labels.")
 @click.option("-s", "--strategy", callback=not_empty, help="Strategy to examine. [default: the release's]")
-@click.option("--context", help="Preset to examine; then the token budget is looked at too.")
+@click.option("--context", callback=not_empty, help="Preset to examine; then the token budget is looked at too.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a setting, as candidates=200.")
 @click.option("-f", "--filter", "filters", multiple=True, metavar="KEY=VALUE", help="As in `query`.")
 @principal_options("Look through this user's eyes. [default: the public's]")

@@ -59,17 +59,15 @@ def log_command(
             assert outcome.logged is not None
             click.echo(f"error: {outcome.release_id}, {outcome.evaluation}: {outcome.logged.error}", err=True)
         if failed:
-            click.echo("nothing is lost: `rag-pipeline eval log` sends what is left", err=True)
+            click.echo("nothing is lost: the same command sends what is left", err=True)
     return StageFailed.exit_code if failed else 0
 
 
 def _row(outcome: "Outcome") -> dict[str, object]:
     logged = outcome.logged
-    return {
-        "release": outcome.release_id,
-        "evaluation": outcome.evaluation,
-        "state": logged.state.replace("_", " ") if logged is not None else "not tried",
-        "run": (logged.url or logged.run_id or "") if logged is not None else "",
-        "strategies": len(logged.children) if logged is not None else 0,
-        "notes": "; ".join(logged.notes) if logged is not None else "",
-    }
+    cells: tuple[object, ...] = ("not tried", "", 0, "")
+    if logged is not None:
+        state = logged.state.replace("_", " ")
+        cells = (state, logged.url or logged.run_id or "", len(logged.children), "; ".join(logged.notes))
+    named = dict(zip(("state", "run", "strategies", "notes"), cells, strict=True))
+    return {"release": outcome.release_id, "evaluation": outcome.evaluation, **named}

@@ -28,7 +28,11 @@ ANSWER_CONTEXT = "agent"
 @click.option(
     "-s", "--strategy", callback=not_empty, help="How to answer: hybrid, vector, bm25, or one of your settings."
 )
-@click.option("--context", help="A preset: chatbot, agent, search, workflow, context_engineering, or one of yours.")
+@click.option(
+    "--context",
+    callback=not_empty,
+    help="A preset: chatbot, agent, search, workflow, context_engineering, or one of yours.",
+)
 @click.option("-k", "--top-k", type=click.IntRange(1, 1000), help="Sections to return.")
 @click.option("--explain", is_flag=True, help="Say for each result how every stage ranked it.")
 @click.option(

@@ -46,14 +46,11 @@ LIBRARIES = (
 )
 PACKAGES = (*MEASURING, "sources", "chunking", "release", "parquet", "kept", "file_identity")
 """Sub-packages and modules whose code can change a result."""
-made_by(PACKAGES, LIBRARIES)  # remembers it now: a long process runs this code, whatever its files become
+BY = made_by(PACKAGES, LIBRARIES)
+"""Code and libraries as one hash, taken when this is imported: a long process runs that code, whatever its files
+become."""
 LATENCY = "latency"
 CALIBRATION = "calibration"
-
-
-def computed_by() -> str:
-    """The code and the libraries, as one hash."""
-    return made_by(PACKAGES, LIBRARIES)
 
 
 def stage_check(
@@ -66,7 +63,7 @@ def stage_check(
 ) -> CheckResult:
     """A check of staged files, made again when their contents or what else it depends on, `settings`, differ."""
     hashes = {f"{file.parent.name}/{file.name}": content_hash(file) for file in files}
-    return kept_check(paths.kept(name), {"files": hashes, "settings": settings or {}, "by": computed_by()}, check)
+    return kept_check(paths.kept(name), {"files": hashes, "settings": settings or {}, "by": BY}, check)
 
 
 def build_check(paths: CollectionPaths, name: str, build: Path, check: Callable[[], CheckResult]) -> CheckResult:
@@ -109,7 +106,7 @@ def of_release(paths: CollectionPaths, release_id: str) -> dict[str, Any]:
 
 def build_verifier(paths: CollectionPaths) -> VerifiedBuild:
     """Verifies a build in full once, and by its checksums after that."""
-    return VerifiedBuild(paths.kept("build_contents"), code=computed_by())
+    return VerifiedBuild(paths.kept("build_contents"), code=BY)
 
 
 def with_contents(result: CheckResult, verify: VerifiedBuild) -> CheckResult:
@@ -133,7 +130,7 @@ def told(kept: Kept | None) -> str:
 
 
 def _of_build(build: Path) -> dict[str, Any]:
-    return {"manifest": content_hash(build / MANIFEST), "by": computed_by()}
+    return {"manifest": content_hash(build / MANIFEST), "by": BY}
 
 
 def _served(paths: CollectionPaths) -> str | None:

@@ -44,7 +44,8 @@ LIBRARIES = (
     "python-pptx",
     "pyyaml",
 )
-made_by(PACKAGES, LIBRARIES)  # remembers it now: a long process runs this code, whatever its files become
+BY = made_by(PACKAGES, LIBRARIES)
+"""Taken when this is imported: a long process runs that code, whatever its files become."""
 KEPT = "inputs"
 _STATED = tuple(stated.name for stated in fields(Metadata))
 
@@ -179,7 +180,7 @@ class EarlierDocuments:
 
 
 def _binding() -> dict[str, str]:
-    return {"by": made_by(PACKAGES, LIBRARIES)}
+    return {"by": BY}
 
 
 def _index(paths: CollectionPaths) -> Path:

@@ -66,7 +66,7 @@ def test_another_tokenizer_or_other_code_counts_for_itself(
     other = Counting("other")
     KeptCounts(paths, other)(["one"])
     assert other.asked == ["one"]
-    monkeypatch.setattr(module, "made_by", lambda *_: "other code")
+    monkeypatch.setattr(module, "BY", "other code")
     changed = Counting("other")
     KeptCounts(paths, changed)(["one"])
     assert changed.asked == ["one"]

@@ -192,7 +192,7 @@ def test_other_settings_tokenizer_limit_or_code_take_nothing_over(
     assert manual.chunked(before).kept == 0
     monkeypatch.undo()
     manual.chunked(before)
-    monkeypatch.setattr(reuse, "made_by", lambda *_: "other code")
+    monkeypatch.setattr(reuse, "BY", "other code")
     assert manual.chunked(before).kept == 0
 
 

@@ -42,7 +42,7 @@ def test_what_could_not_be_sent_is_sent_later(run, evaluated, monkeypatch):
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     code, out, err = run(evaluated.release_id)
     assert code == StageFailed.exit_code
-    assert "not sent" in out and "does not answer (Connection refused); start it" in err and "eval log" in err
+    assert "not sent" in out and "does not answer (Connection refused); start it" in err and "same command" in err
     assert "Mlflow" not in err and "HTTPConnectionPool" not in err
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     assert run("--all")[0] == 0
