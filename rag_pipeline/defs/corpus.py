@@ -10,6 +10,7 @@ from rag_pipeline.chunking import checks as chunk_checks
 from rag_pipeline.chunking.corpus import CHUNKER_VERSION, chunk_corpus
 from rag_pipeline.chunking.kept_counts import KeptCounts
 from rag_pipeline.chunking.staged import StagedChunking
+from rag_pipeline.defs.collecting import collect
 from rag_pipeline.defs.collection import CollectionDefs, latest
 from rag_pipeline.defs.convert import check_result, counts_table
 from rag_pipeline.defs.kept import stage_check
@@ -17,7 +18,6 @@ from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
 from rag_pipeline.defs.run_embedder import run_embedder
 from rag_pipeline.durable import write_text
-from rag_pipeline.release.retain import gc
 from rag_pipeline.sources import checks as source_checks
 from rag_pipeline.sources.snapshot import READER_VERSION, take_snapshot
 
@@ -38,7 +38,7 @@ def corpus_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asset
         paths = data.collection(c.name)
         with c.writing(paths):
             # Here and not after publishing alone: refused candidates would pile up night after night.
-            gc(paths, keep=c.own.keep_releases)
+            collect(context, paths, keep=c.own.keep_releases)
             before = paths.latest("snapshots")
             previous = paths.snapshot(before.read_text("utf-8").strip()) if before.is_file() else None
             info = take_snapshot(c.own, paths, previous=previous, progress=reporter(context))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from rag_pipeline.defs.collecting import collect
 from rag_pipeline.defs.collection import CollectionDefs, latest, latest_candidate
 from rag_pipeline.defs.convert import check_result, table
 from rag_pipeline.defs.kept import build_verifier, kept_calibration, kept_pinned, told, with_contents
@@ -18,7 +19,6 @@ from rag_pipeline.release.candidate_checks import candidate_checks
 from rag_pipeline.release.create import create_release, draft_release
 from rag_pipeline.release.judge import judge_candidate
 from rag_pipeline.release.publish import publish
-from rag_pipeline.release.retain import gc
 from rag_pipeline.release.verify import served_release_verifies
 
 GROUP = "release"
@@ -104,7 +104,7 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
         with c.writing(paths):
             release_id = latest_candidate(paths)
             published = publish(paths, release_id)
-            collected = gc(paths, keep=c.own.keep_releases)
+            collected = collect(context, paths, keep=c.own.keep_releases)
         context.log.info(f"{c.name}: {published.previous or 'nothing'} -> {published.current}")
         return dg.MaterializeResult(
             data_version=dg.DataVersion(published.current),
@@ -112,8 +112,7 @@ def release_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asse
                 "release": published.current,
                 "previous": published.previous or "none",
                 "changed": published.current != published.previous,
-                "releases_removed": len(collected.releases),
-                "bytes_freed": collected.bytes_freed,
+                **collected,
             },
         )
 

@@ -19,10 +19,11 @@ from rag_pipeline.release.stored import load_release, read_champion, release_ids
 from rag_pipeline.release.trash import Trash, leftovers
 from rag_pipeline.release.variant_mark import is_variant
 from rag_pipeline.release.verify import VerifyBuild, release_state
-from rag_pipeline.retrieval.release_file import RELEASE_ID, read_current
+from rag_pipeline.retrieval.release_file import MEND, RELEASE_ID, read_current
 from rag_pipeline.schema import Release
 
 STALE_SECONDS = 3600.0
+UNPIN = "pin another or unpin it with `rag-pipeline release champion`"
 STAGED = {"snapshots": "snapshots", "chunkings": "chunkings", "vectors": "vectors"}
 """Folder under staging, and the name of the file that says which of its folders is the latest."""
 
@@ -87,12 +88,14 @@ def gc(
 
 def _plan(paths: CollectionPaths, keep: int, verify: VerifyBuild) -> _Plan:
     stored = {release_id: _readable(paths, release_id) for release_id in release_ids(paths)}
-    kept = {name for name in (read_current(paths), read_champion(paths)) if name is not None}
-    for name in kept:
+    kept = set()
+    for file, name, mend in (("CURRENT", read_current(paths), MEND), ("CHAMPION", read_champion(paths), UNPIN)):
+        if name is None:
+            continue
         try:
-            load_release(paths, name)
-        except UnknownName as error:
-            raise CorruptBuild(f"CURRENT or CHAMPION names a release that is gone: {error}; roll back first") from error
+            kept.add(load_release(paths, name).release_id)
+        except UnknownName:
+            raise CorruptBuild(f"{file} names release {name}, which is gone; {mend}") from None
     if (candidate := _line(paths.latest("candidate_release"))) in stored:
         kept.add(str(candidate))
     good = 0

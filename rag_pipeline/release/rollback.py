@@ -49,8 +49,8 @@ def rollback(
             if target is None:
                 what = "that was in service before verifies" if earlier else "was in service before"
                 raise NoRelease(
-                    f"{paths.root.name}: no release {what}; publish one, or where the one in service is damaged, delete"
-                    f" {paths.current} and run `rag-pipeline reindex`: it makes and publishes a new one"
+                    f"{paths.root.name}: no release {what}; run `rag-pipeline reindex`, "
+                    "which makes a damaged release again or publishes a new one"
                 )
         else:
             target, skipped = release_id, ()

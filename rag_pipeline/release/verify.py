@@ -13,7 +13,7 @@ from rag_pipeline.index.verify import Problem, verify_build
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.configurations import configuration_rows
 from rag_pipeline.release.stored import load_release
-from rag_pipeline.retrieval.release_file import read_current
+from rag_pipeline.retrieval.release_file import MEND, read_current
 from rag_pipeline.schema import Release
 from rag_pipeline.settings.base import explain
 from rag_pipeline.settings.strategy import StrategySettings
@@ -69,10 +69,12 @@ def failures(checks: Mapping[str, CheckResult]) -> str:
 
 
 def in_service(paths: CollectionPaths) -> str:
-    """The id in CURRENT. Raises NoRelease, CorruptBuild."""
+    """The id in CURRENT. Raises NoRelease, and CorruptBuild where that holds no id or no such release is stored."""
     current = read_current(paths)
     if current is None:
         raise NoRelease(f"{paths.root.name}: nothing is in service yet; publish a release first")
+    if not paths.release(current).is_dir():
+        raise CorruptBuild(f"{paths.root.name}: release {current}, which is in service, is gone; {MEND}")
     return current
 
 
@@ -84,7 +86,8 @@ def served_release_verifies(paths: CollectionPaths, *, verify: VerifyBuild = ver
     except RagPipelineError as error:
         return CheckResult(False, str(error))
     if failed := failures(checks):
-        return CheckResult(False, f"release {release_id}: {failed}; roll back: rag-pipeline release rollback")
+        advice = "" if MEND in failed else "; roll back: rag-pipeline release rollback"
+        return CheckResult(False, f"release {release_id}: {failed}{advice}")
     return CheckResult(True, f"release {release_id} and its build verify", {"checks": len(checks)})
 
 
@@ -122,11 +125,11 @@ def _strategies(release: Release) -> CheckResult:
         try:
             StrategySettings.model_validate(strategy)
         except ValidationError as error:
-            return CheckResult(False, explain(error, f"strategy {name}") + "; create the release again")
+            return CheckResult(False, explain(error, f"strategy {name}") + f"; {MEND}")
     try:
         configuration_rows(release)
     except RagPipelineError as error:
-        return CheckResult(False, f"{error}; create the release again")
+        return CheckResult(False, f"{error}; {MEND}")
     return CheckResult(
         True, f"{len(release.strategies)} strategies can be read", {"strategies": len(release.strategies)}
     )

@@ -18,6 +18,7 @@ from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.schema import Release
 
 FILE = "release.json"
+MEND = "make it again with `rag-pipeline reindex`, or go back to an earlier one with `rag-pipeline release rollback`"
 RELEASE_ID = re.compile(r"[0-9a-f]{20}")
 EMBEDDER = {"fingerprint": str, "model": str, "runtime": str, "dimension": int, "max_tokens": int, "query_prefix": str}
 """The keys of `Release.embedder` and their types."""
@@ -151,4 +152,4 @@ def _check_id(file: Path, release: Release) -> None:
 
 
 def _corrupt(file: Path, what: str) -> NoReturn:
-    raise CorruptBuild(f"{file}: {what}; create the release again, or roll back to another")
+    raise CorruptBuild(f"{file}: {what}; {MEND}")

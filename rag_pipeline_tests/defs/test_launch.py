@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from rag_pipeline.defs.launch import reindex
-from rag_pipeline.errors import InvalidSource, RagPipelineError
+from rag_pipeline.errors import CorruptBuild, InvalidSource, RagPipelineError
+from rag_pipeline.paths import Home
 from rag_pipeline.retrieval.retrieve import retrieve
 from rag_pipeline.schema import Principal
 from rag_pipeline_tests.sites import COLLECTION, PAGES, data_directory, site_settings, write_site
@@ -85,6 +86,25 @@ def test_a_deleted_page_is_gone(site):
     report = reindex(settings, COLLECTION)
     assert report.changes["deleted"] == 1
     assert "keys/storage.md" not in found(settings, "where are private keys held", top_k=50)
+
+
+@pytest.mark.parametrize("what", ["its file", "its folder"])
+def test_the_next_run_mends_a_release_in_service_that_was_damaged(site, what):
+    settings, source = site
+    before = reindex(settings, COLLECTION)
+    folder = Home(settings.home).collection(COLLECTION).release(before.release)
+    if what == "its file":
+        (folder / "release.json").write_text('{"x', "utf-8")
+    else:
+        shutil.rmtree(folder)
+    with pytest.raises(CorruptBuild, match="rag-pipeline reindex"):
+        found(settings, "rotate keys")
+    assert reindex(settings, COLLECTION).release == before.release
+    assert found(settings, "E-8003")[0] == "keys/rotation.md"
+    shutil.rmtree(folder)
+    (source / "keys/storage.md").unlink()
+    assert reindex(settings, COLLECTION).changed  # another release takes the place of one that can't be read
+    assert found(settings, "E-8003")[0] == "keys/rotation.md"
 
 
 def test_a_source_that_went_away_changes_nothing(site):

@@ -59,7 +59,7 @@ def test_a_corrupt_one_asked_for_is_refused_naming_the_next(paths: CollectionPat
     damage(paths, build_of(paths, a))
     with pytest.raises(ReleaseRefused, match="no other release verifies"):
         rollback(paths, b, verify=verify)
-    with pytest.raises(NoRelease, match="verifies; publish one"):
+    with pytest.raises(NoRelease, match="verifies; run `rag-pipeline reindex`"):
         rollback(paths, verify=verify)
     assert read_current(paths) == c
 
@@ -95,7 +95,7 @@ def test_what_never_served_is_not_gone_back_to(paths: CollectionPaths) -> None:
 
 def test_nothing_published(paths: CollectionPaths) -> None:
     make_release(paths, "s1")
-    with pytest.raises(NoRelease, match="wiki: no release was in service before; publish one"):
+    with pytest.raises(NoRelease, match="wiki: no release was in service before; run `rag-pipeline reindex`"):
         rollback(paths, verify=verify)
 
 

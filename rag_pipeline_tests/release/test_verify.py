@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from rag_pipeline.durable import write_json
-from rag_pipeline.errors import NoRelease, UnknownName
+from rag_pipeline.errors import CorruptBuild, NoRelease
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.structural import structural_checks
 from rag_pipeline.release.verify import failures, release_state, served_release_verifies, verify_release
@@ -125,8 +125,8 @@ def test_what_is_in_service(paths: CollectionPaths) -> None:
     result = served_release_verifies(paths, verify=verify)
     assert not result.passed and "rag-pipeline release rollback" in result.message
     paths.current.write_text("0" * 20)
-    assert "unknown release" in served_release_verifies(paths, verify=verify).message
-    with pytest.raises(UnknownName):
+    assert "which is in service, is gone; make it again" in served_release_verifies(paths, verify=verify).message
+    with pytest.raises(CorruptBuild, match="is gone"):
         verify_release(paths, verify=verify)
 
 
