@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -36,8 +36,16 @@ class Work:
     """A folder, gone with the server."""
 
 
-def work_on(work: Work, sockets: Sequence[socket.socket], shared: Shared, place: int, started: Connection) -> None:
-    """Answer until a signal, or the end of the process that began this one. Says one byte once it answers."""
+def work_on(
+    work: Work,
+    sockets: Sequence[socket.socket],
+    shared: Shared,
+    beats: MutableSequence[int],
+    place: int,
+    started: Connection,
+) -> None:
+    """Answer until a signal, or the end of the process that began this one. Says one byte once it answers, and counts
+    up its place in `beats` as long as its event loop turns."""
     # Ctrl+C reaches every process of a terminal. The server listens to it; before that the supervisor's word ends us.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
@@ -51,7 +59,7 @@ def work_on(work: Work, sockets: Sequence[socket.socket], shared: Shared, place:
         log.error("%s", error)
         sys.exit(error.exit_code)
     config = uvicorn.Config(app, access_log=False, server_header=False, log_config=None)
-    _Server(config, sockets, shared=shared, place=place, started=started).run([])
+    _Server(config, sockets, shared=shared, beats=beats, place=place, started=started).run([])
 
 
 class _Server(uvicorn.Server):
@@ -63,11 +71,13 @@ class _Server(uvicorn.Server):
         sockets: Sequence[socket.socket],
         *,
         shared: Shared,
+        beats: MutableSequence[int],
         place: int,
         started: Connection,
     ) -> None:
         super().__init__(config)
         self._begun = started
+        self._beats, self._place = beats, place
         self._acceptor = Acceptor(
             sockets, shared=shared, place=place, connections=self.server_state.connections, protocol=self._protocol
         )
@@ -78,6 +88,7 @@ class _Server(uvicorn.Server):
         self._begun.send_bytes(b"1")
 
     async def on_tick(self, counter: int) -> bool:
+        self._beats[self._place] = counter
         self._acceptor.tell()  # connections end without a word to it
         return await super().on_tick(counter)
 

@@ -32,6 +32,10 @@ from rag_pipeline.settings.load import Settings
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds before a worker that ended before it answered is followed by another; each time twice as long."""
+SILENT_SECONDS = 60.0
+"""Until a worker whose event loop no longer turns is killed, and followed by another."""
+LISTEN_SECONDS = 5.0
+"""Between two looks at whether they turn."""
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 log = logging.getLogger("rag_pipeline.serving")
 
@@ -73,6 +77,9 @@ class _Worker:
     place: int
     started: Connection
     answers: bool = False
+    beat: int = 0
+    heard: float = 0.0
+    """When `beat` was last another one."""
 
 
 class Workers:
@@ -81,6 +88,7 @@ class Workers:
         self._sockets = sockets
         self._context = multiprocessing.get_context("spawn")
         self._shared = self._context.RawArray("i", [ABSENT] * work.serving.workers)
+        self._beats = self._context.RawArray("L", work.serving.workers)
         self._workers: list[_Worker] = []
         self._missing: list[float] = []
         """When to start one in place of each that ended."""
@@ -88,6 +96,7 @@ class Workers:
         self._ever = False
         """Whether any has answered yet."""
         self._stopping = False
+        self._listened = time.monotonic()
         self._code = 0
 
     def run(self) -> int:
@@ -100,6 +109,7 @@ class Workers:
                     if what is signals:
                         self._signalled(signals.recv_bytes()[0])
                 self._look()
+                self._listen()
         return self._code
 
     def _start_due(self) -> None:
@@ -110,7 +120,7 @@ class Workers:
             place = min(set(range(len(self._shared))) - {worker.place for worker in self._workers})
             process = self._context.Process(
                 target=work_on,
-                args=(self._work, self._sockets, self._shared, place, theirs),
+                args=(self._work, self._sockets, self._shared, self._beats, place, theirs),
                 name="rag_pipeline worker",
             )
             with closing(theirs):  # so that ours ends with the process
@@ -123,9 +133,9 @@ class Workers:
             if not worker.answers:
                 yield worker.started
 
-    def _seconds(self) -> float | None:
-        """Until the next start; None: until something happens."""
-        return max(0.0, min(self._missing) - time.monotonic()) if self._missing else None
+    def _seconds(self) -> float:
+        """Until the next start or the next look, unless something happens before."""
+        return max(0.0, min([*self._missing, self._listened + LISTEN_SECONDS]) - time.monotonic())
 
     def _look(self) -> None:
         for worker in list(self._workers):
@@ -135,6 +145,21 @@ class Workers:
                     self._ever, self._pause = True, 0.0
             if not worker.process.is_alive():
                 self._ended(worker)
+
+    def _listen(self) -> None:
+        """Kill the workers that have been silent too long. While they end they don't beat."""
+        now = time.monotonic()
+        slept = now - self._listened > 2 * LISTEN_SECONDS  # this process stood still, so perhaps all of them did
+        if now - self._listened < LISTEN_SECONDS or self._stopping:
+            return
+        self._listened = now
+        for worker in self._workers:
+            beat = self._beats[worker.place]
+            if slept or beat != worker.beat or not worker.answers:
+                worker.beat, worker.heard = beat, now
+            elif now - worker.heard >= SILENT_SECONDS:
+                log.error("worker %s has been silent for %.0f s; killed", worker.process.pid, now - worker.heard)
+                worker.process.kill()
 
     def _ended(self, worker: _Worker) -> None:
         self._workers.remove(worker)

@@ -3,7 +3,8 @@
     python -m rag_pipeline_tests.serving.processes [options of serve]
 
 Workers import this file again before they begin, as the main module of the process that started them, so that they have
-the fake model too. A worker ends with code 9 before it begins while the file $BROKEN exists.
+the fake model too. A worker ends with code 9 before it begins while the file $BROKEN exists, and is killed after
+$SILENT seconds of silence.
 """
 
 import os
@@ -50,12 +51,15 @@ class Running:
 
 
 @contextmanager
-def running(home: Path, folder: Path, *options: str, broken: Path | None = None) -> Iterator[Running]:
+def running(
+    home: Path, folder: Path, *options: str, broken: Path | None = None, silent: float = 60
+) -> Iterator[Running]:
     """A server on a free port; at the end none of its processes is left."""
     temporary = folder / "temporary"
     temporary.mkdir()
     log = folder / "log.txt"
     environ = {**os.environ, "RAG_PIPELINE_HOME": str(home), "TMPDIR": str(temporary), "BROKEN": str(broken or "")}
+    environ["SILENT"] = str(silent)
     command = [sys.executable, "-m", "rag_pipeline_tests.serving.processes", "--port", "0", *options]
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, env=environ, cwd=folder)
@@ -111,4 +115,10 @@ if __name__ == "__mp_main__" and os.environ["BROKEN"] and Path(os.environ["BROKE
 if __name__ in ("__main__", "__mp_main__"):
     _use_the_fake_model()
 if __name__ == "__main__":
+    from rag_pipeline.serving import (
+        workers as supervisor,
+    )  # in a worker it would come before the metrics' folder is set
+
+    supervisor.SILENT_SECONDS = float(os.environ["SILENT"])
+    supervisor.LISTEN_SECONDS = supervisor.SILENT_SECONDS / 6
     main(["serve", *sys.argv[1:]])

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -108,6 +109,32 @@ def test_a_worker_that_dies_is_replaced_and_what_it_counted_stays(server: Runnin
 
     until(answered_by_the_new_one)
     assert len(server.lines(f"worker {killed} ended (-9)")) == 1
+
+
+def test_a_worker_that_hangs_is_replaced_and_one_that_idles_is_not(served: Served, tmp_path: Path) -> None:
+    with running(served.home.root, tmp_path, "--workers", "2", silent=3) as server:
+        with a_client_of_each(server) as clients:
+            before = server.workers()
+            time.sleep(6)
+            assert server.workers() == before
+            os.kill(min(before), signal.SIGSTOP)
+            until(lambda: len(server.workers() - before) == 1 and min(before) not in server.workers())
+            ask(clients[max(before)])
+        assert len(server.lines(f"worker {min(before)} has been silent for ")) == 1
+        assert len(server.lines(f"worker {min(before)} ended (-9)")) == 1
+        assert server.lines(f"worker {max(before)}") == []
+
+
+def test_a_server_that_was_stopped_and_goes_on_kills_no_worker(served: Served, tmp_path: Path) -> None:
+    with running(served.home.root, tmp_path, "--workers", "2", silent=3) as server, a_client_of_each(server) as clients:
+        before = server.workers()
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for pid in (server.process.pid, *before):
+                os.kill(pid, number)
+            time.sleep(5)
+        for client in clients.values():
+            ask(client)
+        assert server.workers() == before and server.lines("silent") == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
