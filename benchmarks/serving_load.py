@@ -44,23 +44,18 @@ def main() -> None:
     parser.add_argument("--clients", default="1,4,16,64")
     parser.add_argument("--seconds", type=float, default=60)
     arguments = parser.parse_args()
-    eval_set, _ = read_eval_set(bundled_eval_set())
-    questions = [q.text for q in eval_set.queries if q.principal is None and not q.filters]
-    bodies = [
-        json.dumps({"query": q, "collection": arguments.collection, "context": arguments.context}).encode()
-        for q in questions
-    ]
+    bodies = bodies_of(arguments.collection, arguments.context)
     titles = "requests | a second | p50 ms | p95 ms | wrong | errors | cores | of clients | memory MB"
     print(f"| workers | clients | {titles} |\n|{'---|' * 11}")
     failed = 0
     for workers in _numbers(arguments.workers):
-        with _server(arguments.home, workers=workers, threads=arguments.threads) as (port, pid):
-            answers = [_told(_ask(http.client.HTTPConnection("127.0.0.1", port), body)) for body in bodies]
-            _asked(port, bodies, answers, clients=8 * workers, seconds=2)  # so that every worker has begun
+        with server(arguments.home, workers=workers, threads=arguments.threads) as (port, pid):
+            answers = [told(ask(http.client.HTTPConnection("127.0.0.1", port), body)) for body in bodies]
+            asked_by_clients(port, bodies, answers, clients=8 * workers, seconds=2)  # so that every worker has begun
             for clients in _numbers(arguments.clients):
-                before = _processor_seconds(pid)
-                asked = _asked(port, bodies, answers, clients=clients, seconds=arguments.seconds)
-                used = (_processor_seconds(pid) - before) / asked.seconds
+                before = processor_seconds(pid)
+                asked = asked_by_clients(port, bodies, answers, clients=clients, seconds=arguments.seconds)
+                used = (processor_seconds(pid) - before) / asked.seconds
                 failed += asked.wrong + asked.errors
                 p50, p95 = np.percentile(asked.taken, [50, 95])
                 print(
@@ -83,12 +78,19 @@ class Asked:
     """Of the clients."""
 
 
+def bodies_of(collection: str, context: str) -> list[bytes]:
+    """Requests: the bundled questions that anybody may ask."""
+    eval_set, _ = read_eval_set(bundled_eval_set())
+    questions = [q.text for q in eval_set.queries if q.principal is None and not q.filters]
+    return [json.dumps({"query": q, "collection": collection, "context": context}).encode() for q in questions]
+
+
 def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",")]
 
 
 @contextmanager
-def _server(home: Path, *, workers: int, threads: int) -> Iterator[tuple[int, int]]:
+def server(home: Path, *, workers: int, threads: int) -> Iterator[tuple[int, int]]:
     """(port, process id) of a server that answers."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -108,7 +110,7 @@ def _server(home: Path, *, workers: int, threads: int) -> Iterator[tuple[int, in
             server.wait(20)
 
 
-def _asked(port: int, bodies: list[bytes], answers: list[Any], *, clients: int, seconds: float) -> Asked:
+def asked_by_clients(port: int, bodies: list[bytes], answers: list[Any], *, clients: int, seconds: float) -> Asked:
     """By clients in one process of their own."""
     context = multiprocessing.get_context("spawn")
     queue = context.SimpleQueue()
@@ -132,13 +134,13 @@ def _clients(port: int, bodies: list[bytes], answers: list[Any], clients: int, s
             number = (number + 7) % len(bodies)
             started = time.perf_counter()
             try:
-                reply = _ask(connection, bodies[number])
+                reply = ask(connection, bodies[number])
             except (OSError, http.client.HTTPException, ValueError) as error:
                 errors.append(repr(error))
                 connection.close()
                 continue
             taken.append((time.perf_counter() - started) * 1000)
-            if _told(reply) != answers[number]:
+            if told(reply) != answers[number]:
                 wrong.append(number)
 
     threads = [threading.Thread(target=run, args=(n * 13,)) for n in range(clients)]
@@ -152,7 +154,7 @@ def _clients(port: int, bodies: list[bytes], answers: list[Any], clients: int, s
     queue.put(Asked(taken, len(wrong), len(errors), lasted, time.process_time() - processor))
 
 
-def _ask(connection: http.client.HTTPConnection, body: bytes) -> dict[str, Any]:
+def ask(connection: http.client.HTTPConnection, body: bytes) -> dict[str, Any]:
     connection.request("POST", "/api/rag/retrieve", body, {"Content-Type": "application/json"})
     response = connection.getresponse()
     text = response.read()
@@ -161,7 +163,7 @@ def _ask(connection: http.client.HTTPConnection, body: bytes) -> dict[str, Any]:
     return json.loads(text)
 
 
-def _told(reply: dict[str, Any]) -> Any:
+def told(reply: dict[str, Any]) -> Any:
     """What must be the same whoever asks beside it."""
     result = reply["result"]
     return [[(c["source"], c["offsets"]) for c in result["chunks"]], result["formatted_context"]]
@@ -189,7 +191,7 @@ def _processes(pid: int) -> list[Path]:
     return found
 
 
-def _processor_seconds(pid: int) -> float:
+def processor_seconds(pid: int) -> float:
     """User and system time of a server's processes; see proc_pid_stat(5)."""
     ticks = 0
     for folder in _processes(pid):

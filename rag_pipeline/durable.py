@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 from pathlib import Path
+from typing import BinaryIO
 
 TEMPORARY = ".tmp-"
 """Prefix of names that are not finished; whoever lists a folder skips them, and gc removes old ones."""
@@ -53,11 +54,18 @@ def write_json(path: Path, value: object) -> None:
 def append_line(path: Path, line: str) -> None:
     """Add one line at the end, durable when this returns; a half line left by an earlier crash is closed first."""
     with path.open("ab") as file:
-        if file.tell() and _last_byte(path) != b"\n":
-            file.write(b"\n")
-        file.write(line.encode("utf-8") + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+        _append(file, path, line)
+    fsync_folder(path.parent)
+
+
+def append_private(path: Path, line: str) -> None:
+    """The same, in a file that its owner alone can read: one that others could read is closed to them first.
+
+    Raises OSError, PermissionError where another user owns the file.
+    """
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600), "ab") as file:
+        os.fchmod(file.fileno(), 0o600)  # a file that was there has the mode it was made with
+        _append(file, path, line)
     fsync_folder(path.parent)
 
 
@@ -77,6 +85,14 @@ def _fsync(path: Path, flags: int) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _append(file: BinaryIO, path: Path, line: str) -> None:
+    if file.tell() and _last_byte(path) != b"\n":
+        file.write(b"\n")
+    file.write(line.encode("utf-8") + b"\n")
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _last_byte(path: Path) -> bytes:

@@ -5,6 +5,7 @@ import pytest
 
 from rag_pipeline.durable import (
     append_line,
+    append_private,
     atomic_write,
     fsync_file,
     fsync_folder,
@@ -83,3 +84,23 @@ def test_private_text_is_for_its_owner_alone(tmp_path: Path) -> None:
     write_private(tmp_path / "report.html", "x")
     assert (tmp_path / "report.html").read_text() == "x"
     assert (tmp_path / "report.html").stat().st_mode & 0o777 == 0o600
+
+
+def test_private_lines_are_for_their_owner_alone_from_the_first_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, seen = tmp_path / "lines", []
+    monkeypatch.setattr(os, "fchmod", lambda fd, mode: seen.append((os.fstat(fd).st_mode & 0o777, mode)))
+    before = os.umask(0)
+    try:
+        append_private(file, "one é")
+    finally:
+        os.umask(before)
+    assert seen == [(0o600, 0o600)]  # made so, not closed afterwards
+    monkeypatch.undo()
+    file.chmod(0o644)  # as an earlier version made it
+    with file.open("ab") as f:
+        f.write(b"half")
+    append_private(file, "two")
+    assert file.read_text("utf-8") == "one é\nhalf\ntwo\n"
+    assert file.stat().st_mode & 0o777 == 0o600

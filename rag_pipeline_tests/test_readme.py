@@ -55,3 +55,19 @@ def test_the_checks_it_explains_are_those_that_block():
     table = README.split("| check | what a failure means |")[1].split("\n\n")[0]
     explained = set(re.findall(r"`(\w+)`", table))
     assert {name for names in BLOCKING.values() for name in names} <= explained
+
+
+def test_the_formats_it_lists_are_those_that_are_read():
+    from rag_pipeline.sources.registry import READERS
+
+    listed = README.split("Read are Markdown")[1].split("Other files are skipped")[0]
+    assert set(re.findall(r"`(\w+)`", listed)) == {*READERS, "formats"}
+
+
+def test_the_routes_it_names_are_served(tmp_path):
+    from rag_pipeline.serving.app import create_app
+    from rag_pipeline.serving.settings import ServingSettings
+
+    app = create_app(load_settings(environ={"RAG_PIPELINE_HOME": str(tmp_path)}), serving=ServingSettings())
+    named = set(re.findall(r"`(?:GET|POST) (/\S+)`", README))
+    assert len(named) >= 3 and named <= set(app.openapi()["paths"])

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from rag_pipeline.cli.context import served_collection, settings_for
 from rag_pipeline.cli.options import (
@@ -44,7 +45,7 @@ PRINTED_LAST = ("verdict", "p95 ms", "n", "failed")
     type=click.Choice(["tuning", "held_out", "both"]),
     default="tuning",
     show_default=True,
-    help="Choose on the tuning half; report what was chosen on the held-out one.",
+    help="Choose on the tuning half; report what was chosen on the held-out one. Known items have no halves.",
 )
 @html_option
 @collection_option
@@ -66,7 +67,8 @@ def command(
 
     With several releases the reference is the first strategy of the first release; labels name text, so each release
     resolves them to its own sections, and two are paired on the questions that resolve in both. Without an eval set in
-    the settings or on the command line, probes made from the corpus itself are asked.
+    the settings or on the command line, probes made from the corpus itself are asked. Results stay with the release;
+    the next re-index, or `rag-pipeline eval log`, sends them to MLflow.
 
     \b
     Examples:
@@ -97,6 +99,8 @@ def command(
         questions_for(paths, releases[0].release_id, own.model_copy(update={"eval_set": folder}))
         for folder in (map(str, eval_sets) if eval_sets else (own.eval_set,))
     ]
+    if _given("half") and not any(questions.labelled for questions in asked):
+        raise click.UsageError("known items have no halves, all are asked; leave out --half, or name an --eval-set")
     with shown(quiet=as_json) as progress:
         measured = [
             measure_release(
@@ -142,13 +146,18 @@ def command(
         return
     where = [name for name in ("release", "eval set") if len({row[name] for row in rows}) > 1]
     columns = ("strategy", *where, *PRINTED[1:], *PRINTED_LAST)
-    sets = ", ".join(dict.fromkeys(f"{e.eval_set} ({e.half.value} half)" for e in measured))
+    part = "both halves" if half == "both" else f"{half} half"
+    sets = ", ".join(f"{q.eval_set.name} ({part})" if q.labelled else q.eval_set.name for q in asked)
     names = ", ".join(dict.fromkeys(e.release_id for e in measured))
     print_table(f"{sets}, release {names}, against {chosen[0]}", [_shown(row, columns) for row in rows])
     for line in (*left_out, *_refused(rows), *_unsure(rows)):
         click.echo(line)
     if html is not None:
         click.echo(f"the report is in {html} (readable by you alone: it quotes questions of whoever asked)")
+
+
+def _given(option: str) -> bool:
+    return click.get_current_context().get_parameter_source(option) is ParameterSource.COMMANDLINE
 
 
 def _all(default: str, releases: Sequence[object]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Literal
 
 from rag_pipeline.errors import RagPipelineError
 from rag_pipeline.paths import Home
+from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline.settings.load import Settings
 
 LEAST_FREE_BYTES = 1_000_000_000
@@ -40,6 +41,7 @@ def diagnose(settings: Settings) -> tuple[Finding, ...]:
         _data_directory(settings.home),
         *_models(home),
         *_collections(home),
+        *_settings(settings),
     )
 
 
@@ -102,9 +104,33 @@ def _collections(home: Home) -> Iterator[Finding]:
 
     found = sorted(p.parent for p in home.root.glob("*/CURRENT"))
     if not found:
-        yield Finding("collections", "absent", "nothing published yet; run rag-pipeline demo or reindex --source DIR")
+        yield Finding(
+            "collections",
+            "absent",
+            "nothing published yet; run `rag-pipeline demo` or `rag-pipeline reindex --source FOLDER`",
+        )
     for folder in found:
         result = served_release_verifies(home.collection(folder.name))
         yield Finding(f"collection {folder.name}", "ok" if result.passed else "broken", result.message)
     if os.environ.get("DAGSTER_HOME") and not Path(os.environ["DAGSTER_HOME"]).is_dir():
         yield Finding("DAGSTER_HOME", "broken", f"{os.environ['DAGSTER_HOME']} is not a folder; create or unset it")
+
+
+def _settings(settings: Settings) -> Iterator[Finding]:
+    """A machine without [build] only serves: it needs none of these folders."""
+    for name, own in settings.collections.items() if importlib.util.find_spec("dagster") else ():
+        check = f"settings of {name}"
+        missing = tuple(_missing(own))
+        yield from (Finding(check, "broken", f"{what} in [collections.{name}]") for what in missing)
+        if not missing:
+            yield Finding(check, "ok", "the folders they name are there")
+
+
+def _missing(own: CollectionSettings) -> Iterator[str]:
+    """What the next re-index would stop at. A URL is left to that: another machine may take long to answer."""
+    for source in own.sources:
+        remote = "://" in source.path or "::" in source.path
+        if not remote and not Path(source.path).expanduser().is_dir():
+            yield f"source {source.path!r} is not a folder; create it, or correct `sources`"
+    if own.eval_set and not Path(own.eval_set).is_dir():
+        yield f"eval_set {own.eval_set!r} is not a folder; correct or remove it"

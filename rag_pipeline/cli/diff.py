@@ -105,10 +105,9 @@ def command(
     for line in left_out:
         click.echo(line)
     overall = comparison.overall
-    if not overall.changed:
-        click.echo(f"{comparison.metric} is the same for every question")
+    found_out = overall.finding if overall.changed else f"{comparison.metric} is the same for every question"
     click.echo(
-        f"{overall.finding}: {overall.n} questions find a loss of {overall.detectable:.3f} four times in five; "
+        f"{found_out}: {overall.n} questions find a loss of {overall.detectable:.3f} four times in five; "
         f"the margin is {own.gate.margin:g}"
     )
     if html is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rag_pipeline.cli.context import served_collection, settings_for
+from rag_pipeline.cli.evalset_folder import EvalSetFolder
 from rag_pipeline.cli.options import (
     RESTRICTED_SET,
     collection_option,
@@ -26,7 +27,7 @@ COUNTS = "asked.jsonl"
 
 
 @click.command("from-log", short_help="Make a set from questions that a server recorded.")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", type=EvalSetFolder())
 @click.option("--rated", is_flag=True, help="Only questions that somebody rated. [default: all]")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only what was asked on this day (UTC) or later.")
 @principal_options("Ask as this user; without it, only public documents are quoted.")

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from rag_pipeline.cli.context import served_collection, settings_for
+from rag_pipeline.cli.evalset_folder import EvalSetFolder
 from rag_pipeline.cli.options import (
     RESTRICTED_SET,
     collection_option,
     config_option,
     home_option,
     json_option,
+    not_empty,
     principal_of,
     principal_options,
 )
@@ -23,13 +25,18 @@ if TYPE_CHECKING:
 
 
 @click.command("new", short_help="Make a set: judge pooled passages, or let a language model ask.")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", type=EvalSetFolder())
 @click.option(
     "--questions",
     type=click.Path(path_type=Path, dir_okay=False),
     help="One question a line, or a .jsonl file as queries.jsonl or candidates.jsonl. [default: you are asked]",
 )
-@click.option("--strategies", metavar="A,B,...", help="Whose results are pooled. [default: bm25,vector,hybrid]")
+@click.option(
+    "--strategies",
+    metavar="A,B,...",
+    callback=not_empty,
+    help="Whose results are pooled. [default: bm25,vector,hybrid]",
+)
 @click.option("--depth", type=click.IntRange(1, 100), default=10, show_default=True, help="Results of each strategy.")
 @click.option("--synthetic", type=click.IntRange(1, 10_000), metavar="N", help="N questions by a language model.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Order of passages, choice of sections.")

@@ -56,8 +56,8 @@ def cli() -> None:
     \b
     Start here:
       rag-pipeline demo                              index the bundled corpus and query it
-      rag-pipeline reindex --source ./docs           index a folder of yours
-      rag-pipeline query "how do I rotate keys?"     search what is in service
+      rag-pipeline reindex --source ./docs           index a folder of yours, as collection docs
+      rag-pipeline query -c docs "rotate keys"       search what is in service
 
     Data is kept in $RAG_PIPELINE_HOME (default ./data); settings come from $RAG_PIPELINE_CONFIG or ./rag_pipeline.toml.
     Exit codes: 0 done, 2 wrong usage, 3 settings, 4 source, 5 unknown name, 6 empty query, 7 nothing published,

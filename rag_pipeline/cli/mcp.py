@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from rag_pipeline.cli.context import collection_name, settings_for
+from rag_pipeline.cli.context import collection_to_read, settings_for
 from rag_pipeline.cli.options import collection_option, config_option, home_option, principal_of, principal_options
 
 
@@ -26,4 +26,4 @@ def command(
 
     principal = principal_of(identity, groups)
     settings = settings_for(config, home)
-    create_mcp(settings, collection=collection_name(settings, collection), principal=principal).run("stdio")
+    create_mcp(settings, collection=collection_to_read(settings, collection), principal=principal).run("stdio")

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from rag_pipeline.cli.context import collection_name, settings_for
+from rag_pipeline.cli.context import collection_to_read, settings_for
 from rag_pipeline.cli.options import (
     collection_option,
     config_option,
@@ -94,7 +94,7 @@ def command(
     if answerer and not wants_answer:
         raise click.UsageError("--answerer needs --answer")
     overrides: dict[str, Any] = {"top_k": top_k, "read_filters": read_filters}
-    name = collection_name(settings, collection)
+    name = collection_to_read(settings, collection)
     result = retrieve(
         text,
         collection=name,

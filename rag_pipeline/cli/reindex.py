@@ -39,19 +39,23 @@ def command(
 ) -> None:
     """Read, chunk, embed, build, verify and publish a collection.
 
-    With --source and no --collection, the collection is named after the folder. Unchanged chunks are not embedded
-    again; with nothing changed, nothing is built. What is served changes only when the whole run succeeds.
+    With --source and no --collection, the collection is named after the folder; give both again to read it
+    again, or keep its sources in a settings file. Unchanged chunks are not embedded again; with nothing changed,
+    nothing is built. What is served changes only when the whole run succeeds.
 
     \b
     Examples:
-      rag-pipeline reindex --source ./docs
+      rag-pipeline reindex --source ./docs                    collection docs: query it with -c docs
       rag-pipeline reindex --source ./handbook --source ./wiki --collection company
       rag-pipeline reindex --collection company --json
     """
     settings = settings_for(config, home)
     name = collection or (name_after(sources[0]) if sources else collection_name(settings, None))
+    if not sources:
+        from rag_pipeline.release.undescribed import described
+
+        described(settings, name)  # an unknown name is told before Dagster is imported
     settings = with_sources(settings, name, sources, allow_empty=allow_empty)
-    settings.collection(name)  # an unknown name is told before Dagster is imported
 
     from rag_pipeline.cli.output import print_json
     from rag_pipeline.cli.progress import shown

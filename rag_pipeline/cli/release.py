@@ -41,8 +41,9 @@ def list_command(collection: str | None, home: Path | None, config: Path | None,
         [
             {
                 "release": row.release_id,
-                "in service": "*" if row.current else "",
-                "state": f"{row.state}, variant" if row.variant else row.state,
+                "in service": "*" if row.current else "champion" if row.champion else "",
+                "files": f"{row.state}, variant" if row.variant else row.state,
+                "verdict": "rolled back" if row.withdrawn else row.verdict,
                 "build": row.build_key,
                 "documents": row.documents,
                 "chunks": row.chunks,
@@ -73,7 +74,11 @@ def show_command(
         print_json(described)
         return
     for name, value in described.items():
-        click.echo(f"{name:<16} {value}")
+        if isinstance(value, (dict, list)) and value:
+            rows = value.items() if isinstance(value, dict) else enumerate(value, 1)
+            click.echo("\n".join((name, *(f"  {key}: {entry}" for key, entry in rows))))
+        else:
+            click.echo(f"{name:<16} {value}")
 
 
 @command.command("verify")
@@ -209,7 +214,7 @@ def champion_command(
 def gc_command(
     keep: int | None, dry_run: bool, collection: str | None, home: Path | None, config: Path | None, as_json: bool
 ) -> None:
-    """Remove releases, builds and staging that nothing needs; never what a reader holds."""
+    """Remove releases, builds and staging that nothing needs, and name each; never what a reader holds."""
     from rag_pipeline.cli.output import print_json
     from rag_pipeline.release.retain import gc
     from rag_pipeline.settings.collection import CollectionSettings
@@ -226,6 +231,14 @@ def gc_command(
         f"{verb} {len(done.releases)} releases, {len(done.builds)} builds, {len(done.staging)} staging folders: "
         f"{done.bytes_freed / 1e6:.1f} MB"
     )
+    kinds = {"release": done.releases, "build": done.builds, "staging": done.staging, "leftover": done.leftovers}
+    for kind, names in kinds.items():
+        for name in names:
+            click.echo(f"  {kind:<9}{name}")
+    for name in done.held:
+        click.echo(f"build {name} stays: a reader holds it")
+    for note in done.notes:
+        click.echo(note)
 
 
 @command.command("reproduce")

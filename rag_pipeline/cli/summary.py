@@ -1,10 +1,12 @@
 """What a re-index did, for a person: the ledger and the verdict in a few lines."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag_pipeline.cli.output import console, print_table, verbatim
 from rag_pipeline.defs.launch import ReindexReport
+
+NAMED = 5
 
 
 def print_summary(report: ReindexReport) -> None:
@@ -12,6 +14,8 @@ def print_summary(report: ReindexReport) -> None:
     rows = [{"inputs": key, "count": n} for key, n in sorted(report.ledger_rules.items(), key=lambda i: (-i[1], i[0]))]
     if rows:
         print_table("ledger", rows)
+    for line in not_indexed_lines(report.not_indexed):
+        out.print(verbatim(line))
     if report.rejected:
         out.print("rejected pieces: " + ", ".join(f"{n} {rule}" for rule, n in sorted(report.rejected.items())))
     changes = ", ".join(f"{n} {kind}" for kind, n in report.changes.items() if n) or "no document changed"
@@ -23,6 +27,17 @@ def print_summary(report: ReindexReport) -> None:
     out.print(
         f"[bold]release {report.release}[/bold] {verb} (build {report.build_key}, collection {report.collection})"
     )
+
+
+def not_indexed_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """By name, so that a file somebody misses is seen at once."""
+    lines = [
+        f"not indexed: {row['input']} ({row['rule']}{': ' if row['detail'] else ''}{row['detail']})"
+        for row in rows[:NAMED]
+    ]
+    if len(rows) > NAMED:
+        lines.append(f"and {len(rows) - NAMED} more; --json lists them")
+    return lines
 
 
 def verdict_lines(verdict: Mapping[str, Any]) -> list[str]:

@@ -12,16 +12,19 @@ from rag_pipeline.chunking.kept_counts import KeptCounts
 from rag_pipeline.chunking.staged import StagedChunking
 from rag_pipeline.defs.collecting import collect
 from rag_pipeline.defs.collection import CollectionDefs, latest
-from rag_pipeline.defs.convert import check_result, counts_table
+from rag_pipeline.defs.convert import check_result, counts_table, table
 from rag_pipeline.defs.kept import stage_check
 from rag_pipeline.defs.progress import reporter
 from rag_pipeline.defs.resources import DataDirectory
 from rag_pipeline.defs.run_embedder import run_embedder
 from rag_pipeline.durable import write_text
 from rag_pipeline.sources import checks as source_checks
+from rag_pipeline.sources.ledger import entry_cells, not_indexed
 from rag_pipeline.sources.snapshot import READER_VERSION, take_snapshot
 
 GROUP = "corpus"
+NOT_INDEXED_SHOWN = 100
+"""Rows of metadata; ledger.parquet has all of them."""
 
 
 def corpus_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.AssetChecksDefinition]:
@@ -51,6 +54,7 @@ def corpus_definitions(c: CollectionDefs) -> list[dg.AssetsDefinition | dg.Asset
                 "documents": info.documents,
                 **{f"inputs_{outcome}": n for outcome, n in info.counts.items()},
                 "ledger": counts_table(info.rules, name="outcome and rule"),
+                "not_indexed": table([entry_cells(entry) for entry in not_indexed(info.folder)[:NOT_INDEXED_SHOWN]]),
                 **{change: len(getattr(info, change)) for change in ("added", "changed", "moved", "deleted")},
                 "not_parsed_again": info.reused,
                 "kept_and_not_usable": "; ".join(info.problems) or "none",

@@ -44,6 +44,8 @@ class ReindexReport:
     """Inputs by outcome: indexed, filtered, skipped, failed."""
     ledger_rules: Mapping[str, int]
     """Inputs by "outcome:rule"."""
+    not_indexed: list[dict[str, Any]]
+    """Inputs that failed or were skipped (input, outcome, rule, detail), the first hundred."""
     rejected: Mapping[str, int]
     """Pieces of documents that the chunker rejected, by rule."""
     changes: Mapping[str, int]
@@ -159,6 +161,7 @@ def _report(result: dg.ExecuteInProcessResult, collection: str, seconds: float) 
         seconds=round(seconds, 2),
         ledger={k.removeprefix("inputs_"): v.value for k, v in documents.items() if k.startswith("inputs_")},
         ledger_rules=_counts(documents["ledger"]),
+        not_indexed=_rows(documents["not_indexed"]),
         rejected=_counts(found["chunks"]["rejected"]),
         changes={k: documents[k].value for k in ("added", "changed", "moved", "deleted")},
         verdict={

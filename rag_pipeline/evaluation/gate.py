@@ -188,7 +188,8 @@ def _gaps(candidate: Experiment, comparisons: Sequence[Comparison], settings: Ga
     if shares and min(shares) < settings.coverage:
         return [
             f"only {min(shares):.0%} of the answerable questions could be scored, fewer than {settings.coverage:.0%}: "
-            "check the eval set against the corpus and correct the labels that no longer resolve"
+            f"`rag-pipeline evalset check --release {candidate.release_id}` names the labels that don't resolve in it; "
+            "correct them, or the corpus"
         ]
     return []
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from rag_pipeline.durable import append_line
+from rag_pipeline.durable import append_private
 from rag_pipeline.evaluation.eval_set import UNANSWERABLE, Judgement, Query
 from rag_pipeline.evaluation.passages import passage_label
 from rag_pipeline.evaluation.pooling import Pool, PooledPassage
@@ -57,7 +57,7 @@ class Judging:
         """A question that has a pool keeps it, and its grades."""
         if pool.query.id not in self.pools:
             make_folder(self.folder)
-            append_line(self.folder / POOLS, json.dumps(_pool_row(pool), ensure_ascii=False))
+            append_private(self.folder / POOLS, json.dumps(_pool_row(pool), ensure_ascii=False))
             self.pools[pool.query.id] = pool
 
     def next(self, *, skipped: frozenset[str] = frozenset()) -> Task | None:
@@ -130,7 +130,7 @@ class Judging:
         return any(self.grades.get(query_id, {}).values())
 
     def _store(self, row: dict[str, Any]) -> None:
-        append_line(self.folder / GRADES, json.dumps(row, ensure_ascii=False))
+        append_private(self.folder / GRADES, json.dumps(row, ensure_ascii=False))
         self._take(row)
         if row.get("grade") is not None:
             self._given.append((row["query_id"], row["passage"]))

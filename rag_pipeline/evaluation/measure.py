@@ -23,8 +23,8 @@ from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.retrieval.reader import OpenRelease, open_release
 from rag_pipeline.retrieval.release_file import read_release
 from rag_pipeline.retrieval.retrieve import retrieve_from
+from rag_pipeline.retrieval.strategy import strategy_of
 from rag_pipeline.schema import Progress, RetrievalResult
-from rag_pipeline.settings.base import pick
 from rag_pipeline.settings.strategy import RerankerSettings
 
 DEPTH = 10
@@ -57,7 +57,7 @@ def measure_release(
     release = read_release(paths.release(release_id))
     wanted = tuple(strategies) if strategies is not None else (release.default_strategy,)
     for name in wanted:
-        pick(release.strategies, name, "strategy")
+        strategy_of(release, name)
     folder = paths.evaluation(release_id, eval_set.content_hash)
     known = stored_experiment(folder)
     missing = [name for name in wanted if known is None or not _is_sound(known, name)]

@@ -115,12 +115,24 @@ def locate(judgement: Judgement, corpus: Corpus) -> tuple[str, tuple[tuple[int, 
     if name not in corpus.texts:
         return f"unknown document {name!r}"
     doc_id = corpus.canonical.get(name, name)
-    text = corpus.texts.get(doc_id, corpus.texts[name])
+    found = _passage(judgement, doc_id, corpus.texts.get(doc_id, corpus.texts[name]), corpus)
+    if isinstance(found, str) and doc_id != name:
+        # Else the reason would name a document that no label does.
+        return (
+            f"{name} was taken as a duplicate of {doc_id}, which has the same text and is found in its place: {found}"
+        )
+    return found
+
+
+def _passage(
+    judgement: Judgement, doc_id: str, text: str, corpus: Corpus
+) -> tuple[str, tuple[tuple[int, int], ...]] | str:
+    """The same, in the document that stands for the labelled one."""
     if judgement.start is not None and judgement.end is not None:
         if judgement.end > len(text):
-            return f"{name} has {len(text)} characters, the span ends at {judgement.end}"
+            return f"{doc_id} has {len(text)} characters, the span ends at {judgement.end}"
         if judgement.quote is not None and text[judgement.start : judgement.end] != judgement.quote:
-            return f"the quote is not at {judgement.start}:{judgement.end} of {name}"
+            return f"the quote is not at {judgement.start}:{judgement.end} of {doc_id}"
         return doc_id, ((judgement.start, judgement.end),)
     if judgement.quote is not None:
         return _only(occurrences(text, judgement.quote), "quote", judgement.quote, doc_id)

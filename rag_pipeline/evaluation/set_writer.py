@@ -24,7 +24,10 @@ class Added:
 
 
 def make_folder(folder: Path) -> None:
-    """A new one is for its owner alone: it holds what people asked, and may hold what only some may read."""
+    """A new one is for its owner alone: it holds what people asked, and may hold what only some may read.
+
+    One that was there keeps its mode: it is somebody's, and the files written into it are private by themselves.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from rag_pipeline.advice import advised, owner
 from rag_pipeline.errors import CorruptBuild, IncompatibleBuild
 from rag_pipeline.index.build_key import FORMAT_VERSION
 from rag_pipeline.index.files import MANIFEST, WRITE_AHEAD_LOG
@@ -121,7 +122,7 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
             found = "is missing" if size < 0 else f"has {size} bytes"
             raise CorruptBuild(
                 f"{folder / name}: {found}, the manifest says {entry.size};"
-                " run `rag-pipeline release verify`, then roll back or re-index"
+                f" run {advised(owner(folder), 'release verify')}, then roll back or re-index"
             )
     log = folder / WRITE_AHEAD_LOG
     if log.exists():

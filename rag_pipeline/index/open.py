@@ -15,6 +15,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from rag_pipeline.advice import advised, owner
 from rag_pipeline.errors import CorruptBuild, InvalidSettings
 from rag_pipeline.index.dense import open_array
 from rag_pipeline.index.document_vectors import DocumentVectors
@@ -145,7 +146,7 @@ class Index:
         except (IndexError, ValueError) as error:
             raise CorruptBuild(
                 f"{self.folder}: the arrays name a record that can't be read ({error}); "
-                "run `rag-pipeline release verify`, then roll back or re-index"
+                f"run {advised(owner(self.folder), 'release verify')}, then roll back or re-index"
             ) from error
         return found
 

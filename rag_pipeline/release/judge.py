@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rag_pipeline.advice import advised
 from rag_pipeline.checks import CheckResult
 from rag_pipeline.errors import RagPipelineError
 from rag_pipeline.evaluation.experiment import Experiment
@@ -20,6 +21,7 @@ from rag_pipeline.evaluation.split import Half
 from rag_pipeline.index.manifest import read_manifest
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.clock import now
+from rag_pipeline.release.history import read_history
 from rag_pipeline.release.stored import load_release, read_champion
 from rag_pipeline.release.verdict import QUALITY, Verdict, read_verdict, structural_verdict, write_verdict
 from rag_pipeline.retrieval.release_file import read_current
@@ -57,7 +59,7 @@ def judge_candidate(
     """
     baseline = read_current(paths)
     if baseline == release_id and (kept := read_verdict(paths.release(release_id))) is not None:
-        return Judged(replace(kept, reason=f"it is in service already ({kept.reason})"), None, (), ())
+        return Judged(_in_service_already(paths, kept), None, (), ())
     structure = structural_verdict(release_id, baseline=baseline, checks=checks)
     if structure.decision == "refuse" or _is_empty(paths, release_id, own):
         write_verdict(paths.release(release_id), structure)
@@ -69,10 +71,11 @@ def judge_candidate(
         baseline=measured.baseline,
         champion=measured.champion,
         settings=_rule(own.gate, questions),
-        unproven=_unproven(paths, baseline, own.gate),
+        unproven=_unproven(paths, release_id, baseline, own.gate),
     )
     worse = _worse(gate, measured)
-    verdict = _verdict(structure, gate, worse, measured.notes, strict=own.gate.policy == "strict")
+    left_out = _left_out(paths, gate, measured.candidate, labelled=questions.labelled)
+    verdict = _verdict(structure, gate, worse, measured.notes, left_out, strict=own.gate.policy == "strict")
     write_gate_verdict(paths.evaluation(release_id, gate.eval_set_hash), gate)
     write_verdict(paths.release(release_id), verdict)
     return Judged(verdict, gate, worse, measured.notes)
@@ -125,11 +128,17 @@ def _rule(settings: GateSettings, questions: Questions) -> GateSettings:
 
 
 def _verdict(
-    structure: Verdict, gate: GateVerdict, worse: tuple[WorseQuestion, ...], notes: tuple[str, ...], *, strict: bool
+    structure: Verdict,
+    gate: GateVerdict,
+    worse: tuple[WorseQuestion, ...],
+    notes: tuple[str, ...],
+    left_out: tuple[str, ...],
+    *,
+    strict: bool,
 ) -> Verdict:
     checks = {**structure.checks, **{f"{QUALITY}{name}": passed for name, passed in gate.checks.items()}}
     checks[f"{QUALITY}references"] = not (notes and strict)
-    parts = [gate.reason, *notes]
+    parts = [gate.reason, *notes, *left_out]
     if gate.decision == "refuse" and worse:
         more = f" and {len(worse) - NAMED} more" if len(worse) > NAMED else ""
         parts.append("worse: " + "; ".join(map(in_a_line, worse[:NAMED])) + more)
@@ -144,11 +153,38 @@ def _verdict(
     )
 
 
-def _unproven(paths: CollectionPaths, baseline: str | None, settings: GateSettings) -> int | None:
+def _left_out(paths: CollectionPaths, gate: GateVerdict, candidate: Experiment, *, labelled: bool) -> tuple[str, ...]:
+    """A sentence on the questions that nothing was compared on: too few to refuse, and yet something was lost."""
+    runs = candidate.runs.values()
+    missing = {q.query_id for run in runs for q in run if q.answerable and not q.metrics}
+    missing |= {query for compared in gate.comparisons for query in compared.comparison.left_out}
+    if not missing or not gate.checks["coverage"]:  # the gate's own reason says it already
+        return ()
+    asked = len({q.query_id for run in runs for q in run if q.answerable})
+    why = (
+        f"{advised(paths, f'evalset check --release {candidate.release_id}')} names the labels that no longer resolve"
+        if labelled
+        else "the texts that they are about were changed or are gone"
+    )
+    return (f"{len(missing)} of {asked} questions were left out: {why}",)
+
+
+def _in_service_already(paths: CollectionPaths, kept: Verdict) -> Verdict:
+    """The verdict that let it in; where its last one refuses it, who put it into service past that one."""
+    if kept.decision == "publish":
+        return replace(kept, reason=f"it is in service already ({kept.reason})")
+    put = next(
+        (f"{c.action.replace('_', ' ')} on {c.at} by {c.who}: {c.reason}" for c in read_history(paths)[-1:]), "?"
+    )
+    return replace(kept, decision="publish", reason=f"it is in service already ({put}; past: {kept.reason})")
+
+
+def _unproven(paths: CollectionPaths, release_id: str, baseline: str | None, settings: GateSettings) -> int | None:
     """The baseline's count, None without a champion; pinning the release in service as champion starts anew. Where
-    there is no evaluation that let it in, or none that can be read, the limit: proof is asked for."""
+    there is no evaluation that let it in, or none that can be read, the limit: proof is asked for. The champion itself
+    is no step away from it, so nothing counts against it."""
     champion = read_champion(paths)
-    if champion is None:
+    if champion is None or champion == release_id:
         return None
     if baseline is None or baseline == champion:
         return 0

@@ -6,7 +6,7 @@ from rag_pipeline.errors import CorruptBuild, IncompatibleBuild, ReleaseRefused
 from rag_pipeline.index.manifest import Manifest, read_manifest
 from rag_pipeline.index.verify import verify_build
 from rag_pipeline.paths import CollectionPaths
-from rag_pipeline.release.history import Change, read_all_changes, read_history
+from rag_pipeline.release.history import Change, read_all_changes, read_history, withdrawn
 from rag_pipeline.release.sizes import size_of
 from rag_pipeline.release.stored import load_release, read_champion, release_ids
 from rag_pipeline.release.variant_mark import is_variant
@@ -30,6 +30,8 @@ class ReleaseRow:
     """Size of the build; releases may share one."""
     verdict: str
     """"publish", "refuse", "none" or "unreadable"."""
+    withdrawn: bool
+    """A rollback took it out of service."""
     created: str | None
     variant: bool
     """Made to be compared, no candidate; gc may take it."""
@@ -112,6 +114,7 @@ def _row(
         chunks=manifest.chunks if manifest else None,
         bytes=size_of(build) if build and build.is_dir() else None,
         verdict=_verdict(paths, release_id)[0],
+        withdrawn=release_id in withdrawn(read_history(paths)),
         created=release.created if release else None,
         variant=is_variant(paths.release(release_id)),
     )

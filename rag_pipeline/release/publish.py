@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from rag_pipeline.advice import advised
 from rag_pipeline.errors import ReleaseRefused
 from rag_pipeline.index.verify import verify_build
 from rag_pipeline.paths import CollectionPaths
@@ -71,9 +72,10 @@ def publish(
 def _not_withdrawn(paths: CollectionPaths, release_id: str) -> None:
     """Raises ReleaseRefused for a release that a rollback took out of service."""
     if rolled := withdrawn(read_history(paths)).get(release_id):
+        command = f'release publish {release_id} --force "why"'
         raise ReleaseRefused(
             f"release {release_id} was rolled back on {rolled.at} by {rolled.who} ({rolled.reason}); "
-            f'change sources or settings, or put it back: rag-pipeline release publish {release_id} --force "why"'
+            f"change sources or settings, or put it back with {advised(paths, command)}"
         )
 
 

@@ -8,6 +8,7 @@ kept release names, the latest candidate's, and whatever a reader holds.
 from dataclasses import dataclass
 from pathlib import Path
 
+from rag_pipeline.advice import mend
 from rag_pipeline.errors import BuildBusy, CorruptBuild, InvalidSettings, UnknownName
 from rag_pipeline.index.lease import is_held
 from rag_pipeline.index.manifest import MANIFEST
@@ -15,15 +16,14 @@ from rag_pipeline.index.verify import verify_build
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.history import catch_up, last_served, read_history
 from rag_pipeline.release.lock import build_lock, publish_lock
-from rag_pipeline.release.stored import load_release, read_champion, release_ids
+from rag_pipeline.release.stored import load_release, read_champion, release_ids, repin
 from rag_pipeline.release.trash import Trash, leftovers
 from rag_pipeline.release.variant_mark import is_variant
 from rag_pipeline.release.verify import VerifyBuild, release_state
-from rag_pipeline.retrieval.release_file import MEND, RELEASE_ID, read_current
+from rag_pipeline.retrieval.release_file import RELEASE_ID, read_current
 from rag_pipeline.schema import Release
 
 STALE_SECONDS = 3600.0
-UNPIN = "pin another or unpin it with `rag-pipeline release champion`"
 STAGED = {"snapshots": "snapshots", "chunkings": "chunkings", "vectors": "vectors"}
 """Folder under staging, and the name of the file that says which of its folders is the latest."""
 
@@ -89,13 +89,14 @@ def gc(
 def _plan(paths: CollectionPaths, keep: int, verify: VerifyBuild) -> _Plan:
     stored = {release_id: _readable(paths, release_id) for release_id in release_ids(paths)}
     kept = set()
-    for file, name, mend in (("CURRENT", read_current(paths), MEND), ("CHAMPION", read_champion(paths), UNPIN)):
+    pointers = (("CURRENT", read_current(paths), mend(paths)), ("CHAMPION", read_champion(paths), repin(paths)))
+    for file, name, advice in pointers:
         if name is None:
             continue
         try:
             kept.add(load_release(paths, name).release_id)
         except UnknownName:
-            raise CorruptBuild(f"{file} names release {name}, which is gone; {mend}") from None
+            raise CorruptBuild(f"{file} names release {name}, which is gone; {advice}") from None
     if (candidate := _line(paths.latest("candidate_release"))) in stored:
         kept.add(str(candidate))
     good = 0

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from rag_pipeline.advice import advised
 from rag_pipeline.errors import CorruptBuild, NoRelease, ReleaseRefused
 from rag_pipeline.index.verify import verify_build
 from rag_pipeline.paths import CollectionPaths
@@ -49,7 +50,7 @@ def rollback(
             if target is None:
                 what = "that was in service before verifies" if earlier else "was in service before"
                 raise NoRelease(
-                    f"{paths.root.name}: no release {what}; run `rag-pipeline reindex`, "
+                    f"{paths.root.name}: no release {what}; run {advised(paths, 'reindex')}, "
                     "which makes a damaged release again or publishes a new one"
                 )
         else:

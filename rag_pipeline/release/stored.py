@@ -1,5 +1,6 @@
 """Finding and reading the releases of a collection; nothing here changes any."""
 
+from rag_pipeline.advice import advised
 from rag_pipeline.errors import CorruptBuild, UnknownName
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.retrieval.release_file import RELEASE_ID, read_pointer, read_release
@@ -29,11 +30,17 @@ def load_release(paths: CollectionPaths, release_id: str) -> Release:
     release = read_release(paths.release(release_id))
     if release.release_id != release_id:
         raise CorruptBuild(
-            f"{paths.release(release_id)} holds release {release.release_id}; roll back, and create {release_id} again"
+            f"{paths.release(release_id)} holds release {release.release_id}; go back to a good one with "
+            f"{advised(paths, 'release rollback')}"
         )
     return release
 
 
 def read_champion(paths: CollectionPaths) -> str | None:
     """The pinned release that candidates are also measured against; None where nobody pinned one."""
-    return read_pointer(paths.champion)
+    return read_pointer(paths.champion, repin(paths))
+
+
+def repin(paths: CollectionPaths) -> str:
+    """What to do about a champion that can't be read."""
+    return f"pin another or unpin it with {advised(paths, 'release champion')}"

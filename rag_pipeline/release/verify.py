@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from pydantic import ValidationError
 
+from rag_pipeline.advice import advised, mend
 from rag_pipeline.checks import CheckResult
 from rag_pipeline.errors import CorruptBuild, IncompatibleBuild, NoRelease, RagPipelineError
 from rag_pipeline.index.manifest import read_manifest
@@ -13,7 +14,7 @@ from rag_pipeline.index.verify import Problem, verify_build
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.release.configurations import configuration_rows
 from rag_pipeline.release.stored import load_release
-from rag_pipeline.retrieval.release_file import MEND, read_current
+from rag_pipeline.retrieval.release_file import read_current
 from rag_pipeline.schema import Release
 from rag_pipeline.settings.base import explain
 from rag_pipeline.settings.strategy import StrategySettings
@@ -45,7 +46,7 @@ def verify_release(
         "release_file_is_intact": CheckResult(True, f"its content hashes to {release.release_id}"),
         "build_verifies": _build_verifies(paths, release, deep, verify),
         "release_fits_build": _fits(paths, release),
-        "strategies_are_known": _strategies(release),
+        "strategies_are_known": _strategies(paths, release),
     }
 
 
@@ -74,7 +75,7 @@ def in_service(paths: CollectionPaths) -> str:
     if current is None:
         raise NoRelease(f"{paths.root.name}: nothing is in service yet; publish a release first")
     if not paths.release(current).is_dir():
-        raise CorruptBuild(f"{paths.root.name}: release {current}, which is in service, is gone; {MEND}")
+        raise CorruptBuild(f"{paths.root.name}: release {current}, which is in service, is gone; {mend(paths)}")
     return current
 
 
@@ -86,15 +87,17 @@ def served_release_verifies(paths: CollectionPaths, *, verify: VerifyBuild = ver
     except RagPipelineError as error:
         return CheckResult(False, str(error))
     if failed := failures(checks):
-        advice = "" if MEND in failed else "; roll back: rag-pipeline release rollback"
+        back = advised(paths, "release rollback")
+        advice = "" if back in failed else f"; or go back to an earlier one with {back}"
         return CheckResult(False, f"release {release_id}: {failed}{advice}")
     return CheckResult(True, f"release {release_id} and its build verify", {"checks": len(checks)})
 
 
 def _build_verifies(paths: CollectionPaths, release: Release, deep: bool, verify: VerifyBuild) -> CheckResult:
     folder = paths.build(release.build_key)
+    again = f"make it again with {advised(paths, 'reindex')}"
     if not folder.is_dir():
-        return CheckResult(False, f"build {release.build_key} is missing; build the index again", {"problems": 1})
+        return CheckResult(False, f"build {release.build_key} is missing; {again}", {"problems": 1})
     try:
         problems = verify(folder, deep=deep)
     except RagPipelineError as error:  # a build of another format can't even be compared
@@ -102,7 +105,7 @@ def _build_verifies(paths: CollectionPaths, release: Release, deep: bool, verify
     if not problems:
         return CheckResult(True, f"build {release.build_key} agrees with its manifest", {"problems": 0})
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    message = f"build {release.build_key}: {problems[0].file}: {problems[0].message}{more}; build the index again"
+    message = f"build {release.build_key}: {problems[0].file}: {problems[0].message}{more}; {again}"
     return CheckResult(False, message, {"problems": len(problems)})
 
 
@@ -113,23 +116,26 @@ def _fits(paths: CollectionPaths, release: Release) -> CheckResult:
     except RagPipelineError as error:
         return CheckResult(False, str(error))
     if manifest.build_key != release.build_key:
-        return CheckResult(False, f"folder {release.build_key} holds build {manifest.build_key}; build the index again")
+        again = advised(paths, "reindex")
+        return CheckResult(
+            False, f"folder {release.build_key} holds build {manifest.build_key}; make it again with {again}"
+        )
     theirs, ours = manifest.embedder["fingerprint"], release.embedder_fingerprint
     if theirs != ours:
         return CheckResult(False, f"the build was embedded by {theirs}, queries would be by {ours}; create it again")
     return CheckResult(True, f"queries and chunks are embedded by {ours}")
 
 
-def _strategies(release: Release) -> CheckResult:
+def _strategies(paths: CollectionPaths, release: Release) -> CheckResult:
     for name, strategy in release.strategies.items():
         try:
             StrategySettings.model_validate(strategy)
         except ValidationError as error:
-            return CheckResult(False, explain(error, f"strategy {name}") + f"; {MEND}")
+            return CheckResult(False, explain(error, f"strategy {name}") + f"; {mend(paths)}")
     try:
         configuration_rows(release)
     except RagPipelineError as error:
-        return CheckResult(False, f"{error}; {MEND}")
+        return CheckResult(False, f"{error}; {mend(paths)}")
     return CheckResult(
         True, f"{len(release.strategies)} strategies can be read", {"strategies": len(release.strategies)}
     )

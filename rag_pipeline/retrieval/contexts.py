@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from rag_pipeline.errors import InvalidSettings
 from rag_pipeline.retrieval.overrides import check_overrides
-from rag_pipeline.retrieval.strategy import chosen_strategy
+from rag_pipeline.retrieval.strategy import chosen_strategy, strategy_of
 from rag_pipeline.schema import Release
 from rag_pipeline.settings.base import explain, pick
 from rag_pipeline.settings.strategy import ContextSettings, StrategySettings
@@ -40,7 +40,7 @@ def chosen_context(release: Release, name: str, *, strategy: str | None, overrid
     except ValidationError as error:
         raise InvalidSettings(explain(error, f"context {name}") + "; correct the override or the context") from error
     asked = strategy or context.strategy
-    searched = dict(pick(release.strategies, asked, "strategy"))
+    searched = dict(strategy_of(release, asked))
     given = {**searched, **_changes(context, searched, only=for_context if strategy else None)}
     given |= {field: value for field, value in overrides.items() if field in others and field not in own}
     asked, settings = chosen_strategy(release, asked, given)

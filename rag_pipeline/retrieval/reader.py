@@ -9,6 +9,7 @@ import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
+from rag_pipeline.advice import advised, mend
 from rag_pipeline.errors import CorruptBuild, IncompatibleBuild, NoRelease, UnknownName
 from rag_pipeline.index.lease import Lease, hold
 from rag_pipeline.index.open import Index, open_build
@@ -18,6 +19,8 @@ from rag_pipeline.retrieval.release_file import read_current, read_release
 from rag_pipeline.schema import Release
 from rag_pipeline.settings.base import suggestion
 from rag_pipeline.settings.collection import NAME, RESERVED_COLLECTIONS
+
+MAKE_ONE = "run `rag-pipeline reindex -c NAME`, with --source FOLDER unless the settings name its sources"
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -41,7 +44,7 @@ def open_current(paths: CollectionPaths) -> OpenRelease:
         for last_try in (False, True):
             name = read_current(paths)
             if name is None:
-                raise NoRelease(f"{paths.root.name}: no release is in service yet; run `rag-pipeline reindex`")
+                raise NoRelease(f"{paths.root.name}: no release is in service yet; run {advised(paths, 'reindex')}")
             opened = _open.get(root)
             if opened is not None and opened.release.release_id == name:
                 return opened
@@ -69,7 +72,7 @@ def open_release(paths: CollectionPaths, release_id: str) -> OpenRelease:
     if built != queried:
         raise IncompatibleBuild(
             f"release {release_id} embeds queries by {queried}, its build {release.build_key} was embedded by {built};"
-            " roll back or re-index"
+            f" {mend(paths)}"
         )
     return opened
 
@@ -80,9 +83,14 @@ def existing_collection(home: Home, name: str) -> CollectionPaths:
     if name not in known:
         raise UnknownName(
             f"unknown collection {name!r}{suggestion(name, known)}; under {home.root}: {', '.join(known) or 'none'};"
-            " run `rag-pipeline reindex` to make one"
+            f" name one with -c {known[0] if len(known) == 1 else 'NAME'}; to make one, {MAKE_ONE}"
         )
     return home.collection(name)
+
+
+def nothing_indexed(home: Home) -> str:
+    """What to say where the data directory has no collection."""
+    return f"nothing is indexed under {home.root} yet; {MAKE_ONE}; `rag-pipeline demo` shows how it works"
 
 
 def collections(home: Home) -> tuple[str, ...]:

@@ -12,13 +12,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
+from rag_pipeline.advice import advised, mend, owner
 from rag_pipeline.durable import write_json
 from rag_pipeline.errors import CorruptBuild
 from rag_pipeline.paths import CollectionPaths
 from rag_pipeline.schema import Release
 
 FILE = "release.json"
-MEND = "make it again with `rag-pipeline reindex`, or go back to an earlier one with `rag-pipeline release rollback`"
 RELEASE_ID = re.compile(r"[0-9a-f]{20}")
 EMBEDDER = {"fingerprint": str, "model": str, "runtime": str, "dimension": int, "max_tokens": int, "query_prefix": str}
 """The keys of `Release.embedder` and their types."""
@@ -107,23 +107,23 @@ def read_release(folder: Path) -> Release:
 
 def read_current(paths: CollectionPaths) -> str | None:
     """The id of the release in service, None before the first publish. Raises CorruptBuild where CURRENT names none."""
-    return read_pointer(paths.current)
+    return read_pointer(paths.current, f"go back to a good one with {advised(paths, 'release rollback')}")
 
 
-def read_pointer(file: Path) -> str | None:
-    """The release id in a one-line file, None where there is no file. Raises CorruptBuild for anything else in it."""
+def read_pointer(file: Path, advice: str) -> str | None:
+    """The release id in a one-line file, None without one. Raises CorruptBuild, with `advice`, for anything else."""
     try:
         text = file.read_bytes()
     except FileNotFoundError:
         return None
     line = text.decode("utf-8", "replace").strip()
     if not RELEASE_ID.fullmatch(line):
-        raise CorruptBuild(f"{file}: {line[:60]!r} is not a release id; roll back (CURRENT) or pin one (CHAMPION)")
+        raise CorruptBuild(f"{file}: {line[:60]!r} is not a release id; {advice}")
     return line
 
 
 def read_strict_json(file: Path, types: Mapping[str, type | tuple[type, ...]]) -> dict[str, Any]:
-    """A JSON object with exactly the keys of `types`, each of its type. Raises CorruptBuild."""
+    """A JSON object in a release's folder with exactly the keys of `types`, each of its type. Raises CorruptBuild."""
     try:
         data = json.loads(file.read_bytes(), parse_constant=lambda name: _corrupt(file, f"holds {name}"))
     except FileNotFoundError:
@@ -152,4 +152,4 @@ def _check_id(file: Path, release: Release) -> None:
 
 
 def _corrupt(file: Path, what: str) -> NoReturn:
-    raise CorruptBuild(f"{file}: {what}; {MEND}")
+    raise CorruptBuild(f"{file}: {what}; {mend(owner(file.parent))}")

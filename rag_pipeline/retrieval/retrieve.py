@@ -12,7 +12,7 @@ from typing import Any
 from rag_pipeline.errors import NoRelease
 from rag_pipeline.paths import CollectionPaths, Home
 from rag_pipeline.retrieval.clock import Clock
-from rag_pipeline.retrieval.reader import OpenRelease, collections, existing_collection, open_current
+from rag_pipeline.retrieval.reader import OpenRelease, collections, existing_collection, nothing_indexed, open_current
 from rag_pipeline.retrieval.relevance import UNCALIBRATED
 from rag_pipeline.retrieval.steps import Steps, take_steps
 from rag_pipeline.schema import Principal, RetrievalResult
@@ -132,5 +132,5 @@ def _where(collection: str | None, home: Path | None) -> tuple[CollectionPaths, 
         name = name or settings.default_collection
     place = Home(Path(home))
     if not collections(place):
-        raise NoRelease(f"nothing is indexed under {place.root} yet; run `rag-pipeline reindex`")
+        raise NoRelease(nothing_indexed(place))
     return existing_collection(place, name), place

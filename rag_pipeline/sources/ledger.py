@@ -7,8 +7,10 @@ their own files of the same rows.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from rag_pipeline.errors import TooManyFailures
+from rag_pipeline.parquet import read_rows
 from rag_pipeline.schema import LedgerEntry
 
 SHOWN = 5
@@ -57,3 +59,13 @@ class ReadLedger:
             f"{len(failed)} of {tried} inputs failed, {allowed} are allowed: {shown}{more}. "
             "Mend or exclude them, or raise max_failed_share"
         )
+
+
+def not_indexed(snapshot: Path) -> list[LedgerEntry]:
+    """The inputs that this snapshot has no document of though somebody might expect one: failed, then skipped."""
+    entries = read_rows(snapshot / "ledger.parquet", LedgerEntry)
+    return sorted((e for e in entries if e.outcome in ("failed", "skipped")), key=lambda e: (e.outcome, e.path))
+
+
+def entry_cells(entry: LedgerEntry) -> dict[str, str]:
+    return {"input": entry.path, "outcome": entry.outcome, "rule": entry.rule, "detail": entry.detail}

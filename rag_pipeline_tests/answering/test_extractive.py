@@ -79,6 +79,25 @@ def test_no_sentence_reaches_the_floor() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cosine", "question", "answered"),
+    [
+        (0.21, "what does the vaporiser do", False),  # the words of any question, and nothing like it
+        (0.23, "what does the vaporiser do", True),
+        (0.25, "why vaporisers corrode quickly", False),  # similar enough, but it shares no word
+        (0.36, "why vaporisers corrode quickly", True),
+        (0.0, "the filter is replaced", True),  # all of its words in one sentence
+    ],
+)
+def test_the_floor_with_a_similarity(cosine: float, question: str, answered: bool) -> None:
+    text = passage(1, "Nobody knows what the old one does or will do. The filter is replaced in May.")
+
+    def alike(question: str, texts: Sequence[str]) -> np.ndarray:
+        return np.full(len(texts), cosine, np.float32)
+
+    assert ask(question, text, similarity=alike).abstained is not answered
+
+
+@pytest.mark.parametrize(
     ("question", "known"),
     [
         ("what does E-6050 mean", False),

@@ -134,6 +134,19 @@ def test_restricted_documents_need_a_reader_and_mark_the_set(run: Run, tmp_path:
     assert run("new", tmp_path / "x", "--group", "board").code == 2
 
 
+def test_every_file_is_for_its_owner_alone_in_a_folder_that_was_open_before(
+    run: Run, tmp_path: Path, questions: Path
+) -> None:
+    folder = tmp_path / "pre"
+    folder.mkdir()
+    folder.chmod(0o755)
+    run("new", folder, "--questions", questions, "--as", "ann", "--group", "board", typed="3\n" * 10)
+    assert {p.name: p.stat().st_mode & 0o777 for p in folder.iterdir()} == dict.fromkeys(
+        ("pools.jsonl", "judging.jsonl", "queries.jsonl", "judgements.jsonl", "eval_set.toml"), 0o600
+    )
+    assert folder.stat().st_mode & 0o777 == 0o755
+
+
 def test_control_characters_do_not_reach_the_terminal(run: Run, served: Served, tmp_path: Path) -> None:
     from rag_pipeline_tests.stages import document
 
@@ -149,6 +162,7 @@ def test_what_can_not_be_asked_is_told(run: Run, tmp_path: Path) -> None:
     assert run("new", tmp_path / "set", "--strategies", "bm52").code == 5
     assert run("new", tmp_path / "set", "--synthetic", "3", "--strategies", "bm25").code == 2
     assert run("new", tmp_path / "set", "--questions", tmp_path / "none.txt").code == 15
+    assert run("new", tmp_path / "set", "--strategies", "").code == 2
 
 
 def test_json_leaves_standard_output_to_the_report(run: Run, tmp_path: Path, questions: Path) -> None:

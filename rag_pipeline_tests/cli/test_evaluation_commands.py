@@ -5,7 +5,6 @@ import pytest
 
 from rag_pipeline.cli.main import main
 from rag_pipeline.cli.reindex import with_sources
-from rag_pipeline.errors import UnknownName
 from rag_pipeline.settings.load import load_settings
 from rag_pipeline.settings.strategy import StrategySettings
 from rag_pipeline_tests.evaluation.builders import write_set
@@ -41,18 +40,6 @@ def test_a_sound_eval_set_is_checked_against_the_release_in_service(served, run,
     folder = write_set(tmp_path / "set", QUERIES, LABELS)
     code, out = run("evalset", "check", folder, "--collection", "test")
     assert code == 0 and "0 errors" in out and "checked against collection test" in out
-    assert "no corpus" in run("evalset", "check", folder)[1]
-
-
-def test_before_the_first_release_the_files_are_checked_alone(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    folder = write_set(tmp_path / "set", QUERIES, LABELS)
-    table = f"[collections.handbook]\nsources = []\neval_set = '{folder}'\n"
-    (tmp_path / "rag_pipeline.toml").write_text(f"default_collection = 'handbook'\n{table}")
-    for named in ((folder,), ()):
-        code, out = run("evalset", "check", *named)
-        assert code == 0 and "no corpus (handbook has no release yet)" in out
-    assert run("evalset", "check", folder, "--collection", "handbook")[0] == UnknownName.exit_code
 
 
 def test_every_error_has_its_line_and_the_exit_code_says_so(served, run, tmp_path):
@@ -109,6 +96,9 @@ def test_without_labels_the_corpus_asks_itself(served, run):
     served.publish([document("a.md", "The turbine of the northern station is lubricated before every start.")])
     code, out = run("compare", "--collection", "test", "--strategies", "hybrid", "--json")
     assert code == 0 and json.loads(out)["eval_set"] == "known-item-0"
+    code, out = run("compare", "--collection", "test", "--strategies", "hybrid")
+    assert code == 0 and "known-item-0, release" in out
+    assert run("compare", "--collection", "test", "--strategies", "hybrid", "--half", "held_out")[0] == 2
 
 
 def test_two_releases_are_compared_question_by_question(served, run, tmp_path):
@@ -135,7 +125,8 @@ def test_releases_that_find_the_same_are_told_so(served, run, tmp_path):
     first = served.publish(pumps())
     second = served.publish([*pumps(), document("z.md", "Something else altogether, of no use.")], name="2")
     code, out = run("diff", first.release_id, second.release_id, "--collection", "test", "--eval-set", folder)
-    assert code == 0 and "the same for every question" in out
+    assert code == 0 and "the same for every question: 2 questions find a loss of" in out
+    assert "insufficient evidence:" not in out
 
 
 @pytest.mark.parametrize("option", ["--collection", "--strategies"])
@@ -205,4 +196,5 @@ def test_strategies_that_cannot_run_here_say_why(served, run, tmp_path, monkeypa
     found = json.loads(run(*arguments, "--half", "both", "--json")[1])
     (row,) = [row for row in found["leaderboard"] if row["strategy"] == "hyde"]
     assert row["verdict"].startswith("could not run: transform could not run (unconfigured)") and row["failed"] == 2
-    assert "could not run" in run(*arguments)[1]
+    out = run(*arguments, "--half", "both")[1]
+    assert "could not run" in out and "left out" not in out

@@ -1,7 +1,7 @@
 import pytest
 
 from rag_pipeline.cli.reindex import name_after, with_sources
-from rag_pipeline.errors import InvalidSettings
+from rag_pipeline.errors import InvalidSettings, UnknownName
 from rag_pipeline.settings.load import load_settings
 from rag_pipeline_tests.sites import PAGES, data_directory, write_site
 
@@ -24,6 +24,14 @@ def test_a_folder_becomes_a_collection_that_answers(run, tmp_path, exported_mode
     assert again.code == 0
     assert "already in service" in again.out
     assert "indexed:markdown" in again.out
+
+    found = run("query", "rotate_keys", "--home", home, "--json")  # the only collection there is
+    assert found.json["collection"] == "my_docs"
+    assert found.err.startswith("collection my_docs, the only one")
+    refused = run("reindex", "-c", "my_docs", "--home", home)
+    assert refused.code == UnknownName.exit_code
+    # Its files lie in folders only, so their own folder could be one of several sources.
+    assert "`rag-pipeline reindex --source FOLDER -c my_docs`" in refused.err
 
 
 @pytest.mark.parametrize(

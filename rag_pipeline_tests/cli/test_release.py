@@ -38,11 +38,14 @@ def test_rolling_back_and_collecting(ask, published):
     second = reindex(site_settings(published, published.parent / "site"), COLLECTION).release
     assert second != first
     assert ask("rollback", "--json").json["current"] == first
-    assert first in ask("list").out
+    assert first in ask("list").out and "rolled back" in ask("list").out
+    rows = {row["release_id"]: row for row in ask("list", "--json").json["releases"]}
+    assert (rows[first]["withdrawn"], rows[second]["withdrawn"]) == (False, True)
     assert ask("gc", "--keep", "1", "--dry-run").code == 0
     assert {r["release_id"] for r in ask("list", "--json").json["releases"]} == {first, second}
     forced = ask("publish", second, "--force", "the page is right after all", "--json")
     assert forced.json["current"] == second
+    assert "rolled back" not in ask("list").out
 
 
 def test_a_damaged_build_is_found(ask, published):

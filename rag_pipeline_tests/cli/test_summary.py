@@ -1,4 +1,4 @@
-from rag_pipeline.cli.summary import verdict_lines
+from rag_pipeline.cli.summary import not_indexed_lines, verdict_lines
 
 ROW = {
     "strategy": "hybrid",
@@ -34,3 +34,14 @@ def test_a_first_release_has_its_reason_alone():
     assert verdict_lines({"decision": "publish", "reason": "nothing to compare with", "comparisons": []}) == [
         "verdict: publish; nothing to compare with"
     ]
+
+
+def test_what_was_not_indexed_is_named():
+    rows = [{"input": f"{n}.csv", "outcome": "skipped", "rule": "unsupported", "detail": ""} for n in range(7)]
+    rows[0] |= {"rule": "unreadable", "detail": "no pages"}
+    assert not_indexed_lines(rows[:2]) == [
+        "not indexed: 0.csv (unreadable: no pages)",
+        "not indexed: 1.csv (unsupported)",
+    ]
+    assert not_indexed_lines(rows)[5:] == ["and 2 more; --json lists them"]
+    assert not_indexed_lines([]) == []

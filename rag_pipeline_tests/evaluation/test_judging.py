@@ -111,3 +111,17 @@ def test_who_found_it_is_kept_for_the_record(tmp_path: Path) -> None:
     row = json.loads((tmp_path / "pools.jsonl").read_text())
     assert row["passages"][0]["found_by"] == ["bm25"] and row["release"] == "r1"
     assert Judging(tmp_path).pools["q"] == pool()
+
+
+def test_what_was_shown_and_graded_is_for_its_owner_alone_in_any_folder(tmp_path: Path) -> None:
+    open_to_all = tmp_path / "pre"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o755)
+    for folder in (open_to_all, tmp_path / "new"):
+        judging = Judging(folder)
+        judging.add(pool())
+        grade_all(judging, 3)
+        modes = {p.name: p.stat().st_mode & 0o777 for p in folder.iterdir()}
+        assert modes == {"pools.jsonl": 0o600, "judging.jsonl": 0o600}
+    assert open_to_all.stat().st_mode & 0o777 == 0o755  # somebody's own choice
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700

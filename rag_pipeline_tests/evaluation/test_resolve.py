@@ -98,6 +98,22 @@ def test_a_duplicate_counts_as_the_document_that_stands_for_it():
     assert found.relevance["q"].documents == {"a.md": 2}
 
 
+@pytest.mark.parametrize(
+    ("judgement", "reason"),
+    [
+        (Judgement("q", "copy.md", quote="omega"), "a.md does not hold the quote 'omega'"),
+        (Judgement("q", "copy.md", start=40, end=46), "a.md has 45 characters, the span ends at 46"),
+        (Judgement("q", "copy.md", quote="e", start=0, end=1), "the quote is not at 0:1 of a.md"),
+        (Judgement("q", "copy.md", section="Windows"), "a.md does not hold the heading 'Windows'"),
+    ],
+)
+def test_a_label_on_a_duplicate_says_why_another_document_was_looked_at(judgement, reason):
+    place = Corpus.of({"a.md": TEXT, "copy.md": TEXT}, WHOLE, canonical={"copy.md": "a.md"})
+    (found,) = resolve(one(judgement), place).unresolved
+    taken = "copy.md was taken as a duplicate of a.md, which has the same text and is found in its place"
+    assert (found.document, found.reason) == ("copy.md", f"{taken}: {reason}")
+
+
 class TestSections:
     sections = (
         section("b.md", 0, 15, "Guide", "Setup"),

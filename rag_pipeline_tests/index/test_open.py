@@ -145,5 +145,5 @@ def test_duplicates_and_locators(tmp_path: Path) -> None:
 def test_arrays_that_disagree_with_the_tables_are_told_as_damage(tmp_path: Path) -> None:
     index = open_build(build(tmp_path, [document("a.md", "the pump")]).folder)
     index.layout = replace(index.layout, document=index.layout.document + np.int32(7))
-    with pytest.raises(CorruptBuild, match="release verify"):
+    with pytest.raises(CorruptBuild, match=f"release verify -c {tmp_path.name}`"):
         index.fetch([0])

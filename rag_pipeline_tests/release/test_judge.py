@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,13 +10,14 @@ from rag_pipeline.evaluation.results import read_gate_verdict
 from rag_pipeline.release.pointer import pin_champion
 from rag_pipeline.release.reproduce import reproduce
 from rag_pipeline.release.reproduce_quality import reproduce_quality
+from rag_pipeline.release.rollback import rollback
 from rag_pipeline.release.verdict import read_verdict
 from rag_pipeline.retrieval.release_file import read_current
 from rag_pipeline.retrieval.retrieve import retrieve
 from rag_pipeline.settings.collection import CollectionSettings
 from rag_pipeline.settings.gate import GateSettings, PinnedQuery
 from rag_pipeline_tests.evaluation.builders import write_set
-from rag_pipeline_tests.release.candidates import Wiki, pages, sentence, word
+from rag_pipeline_tests.release.candidates import Wiki, pages, sentence, sound, word
 
 OWN = CollectionSettings(gate=GateSettings(resamples=999))
 
@@ -80,6 +82,19 @@ def test_an_equal_release_passes_and_keeps_its_verdict_once_it_serves(wiki):
     assert read_verdict(wiki.paths.release(equal.release_id)) == judged.verdict
 
 
+def test_what_a_person_put_into_service_past_its_verdict_says_so(wiki):
+    good = wiki.serve(pages())
+    bad = wiki.candidate(pages(), name="shuffled", shuffled=True)
+    refused = wiki.judge(bad).verdict
+    wiki.publish(bad, force_reason="a demonstration")
+    again = wiki.judge(bad).verdict
+    assert again.decision == "publish"
+    assert re.match("it is in service already .forced on .* by .*: a demonstration.*; past: hybrid lost", again.reason)
+    assert read_verdict(wiki.paths.release(bad.release_id)) == refused
+    rollback(wiki.paths, good.release_id, reason="it was", verify=sound)
+    assert wiki.judge(good).verdict.reason.startswith("it is in service already (there is no release to compare with")
+
+
 def test_a_verdict_is_void_when_another_release_came_into_service_meanwhile(wiki):
     wiki.serve(pages())
     mine = wiki.candidate(pages(21), name="mine")
@@ -141,6 +156,24 @@ def test_with_a_champion_what_is_not_proven_passes_once_and_pinning_starts_anew(
     assert wiki.judge(third).verdict.decision == "refuse", "what can't be read proves nothing"
 
 
+def test_the_champion_itself_is_no_step_away_from_it(wiki, tmp_path):
+    folder = write_set(
+        tmp_path / "two",
+        [{"id": f"q{p}", "text": sentence(p, 0)} for p in range(2)],
+        [{"query_id": f"q{p}", "document": f"page-{p:02}.md", "quote": sentence(p, 0), "grade": 3} for p in range(2)],
+    )
+    wiki.own = OWN.model_copy(update={"eval_set": str(folder)})
+    champion = wiki.candidate(pages(22), name="first", shuffled=True)
+    wiki.judge(champion)
+    wiki.publish(champion)
+    pin_champion(wiki.paths, champion.release_id)
+    second = wiki.candidate(pages(), name="second")
+    wiki.judge(second)
+    wiki.publish(second)
+    back = wiki.judge(champion)
+    assert back.gate.champion is None and back.gate.unproven_before is None
+
+
 def test_three_questions_decide_nothing(wiki, tmp_path):
     folder = write_set(
         tmp_path / "three",
@@ -169,9 +202,15 @@ def test_labels_that_no_longer_resolve_lower_the_coverage_and_refuse_below_its_f
         return OWN.model_copy(update={"eval_set": str(folder)})
 
     release = wiki.candidate(pages(), name="one")
-    assert wiki.judge(release, labelled("two-gone", 2)).verdict.decision == "publish"
+    assert "left out" not in wiki.judge(release, labelled("none-gone", 0)).verdict.reason
+    allowed = wiki.judge(release, labelled("two-gone", 2)).verdict
+    assert allowed.decision == "publish"
+    assert (
+        f"2 of 20 questions were left out: `rag-pipeline evalset check --release {release.release_id}" in allowed.reason
+    )
     refused = wiki.judge(release, labelled("three-gone", 3)).verdict
     assert refused.decision == "refuse" and "only 85% of the answerable questions" in refused.reason
+    assert f"evalset check --release {release.release_id}` names" in refused.reason and "left out" not in refused.reason
 
 
 def test_deleted_pages_do_not_block_a_collection_without_labels(wiki):
@@ -179,6 +218,10 @@ def test_deleted_pages_do_not_block_a_collection_without_labels(wiki):
     judged = wiki.judge(wiki.candidate(pages(12), name="fewer"))
     assert judged.verdict.decision == "publish"
     assert judged.gate.comparisons[0].comparison.coverage < 0.9
+    gone = len(judged.gate.comparisons[0].comparison.left_out)
+    assert (
+        f"{gone} of {judged.gate.comparisons[0].comparison.answerable} questions were left out" in judged.verdict.reason
+    )
 
 
 def test_a_pinned_query_or_a_slow_answer_refuses_without_asking_the_questions(wiki):

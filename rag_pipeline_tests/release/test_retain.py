@@ -231,11 +231,11 @@ def test_nothing_goes_while_it_is_unknown_what_is_needed(paths: CollectionPaths)
         gc(paths, keep=1, verify=verify)
     file.write_text(content)
     paths.current.write_text("0" * 20 + "\n")
-    with pytest.raises(CorruptBuild, match=r"CURRENT names release 0{20}, which is gone.*reindex"):
+    with pytest.raises(CorruptBuild, match=r"CURRENT names release 0{20}, which is gone.*reindex -c wiki`"):
         gc(paths, keep=1, verify=verify)
     paths.current.write_text(releases[2].release_id + "\n")
     paths.champion.write_text("1" * 20 + "\n")
-    with pytest.raises(CorruptBuild, match=r"CHAMPION names release 1{20}, which is gone.*release champion"):
+    with pytest.raises(CorruptBuild, match=r"CHAMPION names release 1{20}, which is gone.*release champion -c wiki`"):
         gc(paths, keep=1, verify=verify)
     paths.current.write_text("garbage")
     with pytest.raises(CorruptBuild):

@@ -59,7 +59,7 @@ def test_a_corrupt_one_asked_for_is_refused_naming_the_next(paths: CollectionPat
     damage(paths, build_of(paths, a))
     with pytest.raises(ReleaseRefused, match="no other release verifies"):
         rollback(paths, b, verify=verify)
-    with pytest.raises(NoRelease, match="verifies; run `rag-pipeline reindex`"):
+    with pytest.raises(NoRelease, match="verifies; run `rag-pipeline reindex -c wiki`"):
         rollback(paths, verify=verify)
     assert read_current(paths) == c
 
@@ -95,7 +95,7 @@ def test_what_never_served_is_not_gone_back_to(paths: CollectionPaths) -> None:
 
 def test_nothing_published(paths: CollectionPaths) -> None:
     make_release(paths, "s1")
-    with pytest.raises(NoRelease, match="wiki: no release was in service before; run `rag-pipeline reindex`"):
+    with pytest.raises(NoRelease, match="wiki: no release was in service before; run `rag-pipeline reindex -c wiki`"):
         rollback(paths, verify=verify)
 
 
@@ -104,7 +104,7 @@ def test_what_was_rolled_back_from_does_not_come_back_by_itself(paths: Collectio
     _, b, c = three(paths)
     rollback(paths, verify=verify, reason="wrong answers")
     judge(paths, load_release(paths, c))
-    with pytest.raises(ReleaseRefused, match=r"was rolled back on .*wrong answers"):
+    with pytest.raises(ReleaseRefused, match=r"was rolled back on .*wrong answers.*publish .* -c wiki`"):
         publish(paths, c, verify=verify)
     assert read_current(paths) == b
     assert publish(paths, c, force_reason="the source was mended", verify=verify).current == c

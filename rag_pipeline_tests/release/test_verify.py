@@ -123,7 +123,9 @@ def test_what_is_in_service(paths: CollectionPaths) -> None:
     assert failures(verify_release(paths, verify=verify)) == ""
     damage(paths, release.build_key)
     result = served_release_verifies(paths, verify=verify)
-    assert not result.passed and "rag-pipeline release rollback" in result.message
+    assert not result.passed
+    assert "`rag-pipeline reindex -c wiki`" in result.message
+    assert "`rag-pipeline release rollback -c wiki`" in result.message
     paths.current.write_text("0" * 20)
     assert "which is in service, is gone; make it again" in served_release_verifies(paths, verify=verify).message
     with pytest.raises(CorruptBuild, match="is gone"):

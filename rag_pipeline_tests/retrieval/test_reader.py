@@ -75,7 +75,7 @@ def test_publishing_while_others_read(served: Served) -> None:
 
 def test_no_release(served: Served) -> None:
     served.paths.root.mkdir(parents=True)
-    with pytest.raises(NoRelease, match="run `rag-pipeline reindex`"):
+    with pytest.raises(NoRelease, match="run `rag-pipeline reindex -c test`"):
         open_current(served.paths)
 
 
@@ -110,7 +110,7 @@ def test_a_release_of_another_model_than_its_build(served: Served) -> None:
     }
     other = Release(release_id=release_id(**content), created=release.created, **content)  # type: ignore[arg-type]
     write_release(served.paths.release(other.release_id), other)
-    with pytest.raises(IncompatibleBuild, match=r"by other, its build .* by words-64-256"):
+    with pytest.raises(IncompatibleBuild, match=r"by other, its build .* by words-64-256; .*rollback -c test`"):
         open_release(served.paths, other.release_id)
     assert read_release(served.paths.release(other.release_id)) == other
 

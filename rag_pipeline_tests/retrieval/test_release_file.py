@@ -134,6 +134,14 @@ def test_missing_file(tmp_path: Path) -> None:
         read_release(tmp_path / "none")
 
 
+def test_what_to_do_names_the_collection(tmp_path: Path) -> None:
+    """Without a name, going back would act on the default collection, which is sound."""
+    with pytest.raises(CorruptBuild) as raised:
+        read_release(CollectionPaths(tmp_path / "guides").release("0" * 20))
+    assert "`rag-pipeline reindex -c guides`" in str(raised.value)
+    assert "`rag-pipeline release rollback -c guides`" in str(raised.value)
+
+
 def test_an_edited_file_is_corrupt_and_both_ids_are_named(tmp_path: Path) -> None:
     """Weights edited by hand in a served release would be served without ever having been measured."""
     write_release(tmp_path, make())
@@ -161,9 +169,10 @@ def test_current(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"../../etc\n", b"\xff\n", b"a" * 20 + b"\n" + b"b" * 20])
 def test_current_that_names_nothing(tmp_path: Path, content: bytes) -> None:
-    paths = CollectionPaths(tmp_path)
+    paths = CollectionPaths(tmp_path / "guides")
+    paths.root.mkdir()
     paths.current.write_bytes(content)
-    with pytest.raises(CorruptBuild, match="is not a release id; roll back"):
+    with pytest.raises(CorruptBuild, match=r"is not a release id; .*`rag-pipeline release rollback -c guides`"):
         read_current(paths)
 
 

@@ -15,7 +15,9 @@ def test_the_default_and_a_named_one() -> None:
 
 
 def test_what_is_not_known() -> None:
-    with pytest.raises(UnknownName, match=r"unknown strategy 'bm52'.*known: bm25, hybrid"):
+    with pytest.raises(
+        UnknownName, match=r"unknown strategy 'bm52'.*known: bm25, hybrid in release \w+; .*next `rag-pipeline reindex`"
+    ):
         chosen_strategy(RELEASE, "bm52", {})
     with pytest.raises(UnknownName, match="unknown override 'k'; known: candidates, diversity, evidence"):
         chosen_strategy(RELEASE, None, {"k": 3})

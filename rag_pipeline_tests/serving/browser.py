@@ -94,3 +94,7 @@ def chromium(profile: Path) -> Iterator[Browser]:
                 browser.close()
         finally:
             driver.terminate()
+            try:
+                driver.wait(10)
+            except subprocess.TimeoutExpired:  # it may miss the signal while a browser of its own ends
+                driver.kill()

@@ -1,10 +1,13 @@
 """Counting what became of inputs, and stopping where too many failed."""
 
+from pathlib import Path
+
 import pytest
 
 from rag_pipeline.errors import TooManyFailures
+from rag_pipeline.parquet import write_rows
 from rag_pipeline.schema import LedgerEntry, Outcome
-from rag_pipeline.sources.ledger import ReadLedger
+from rag_pipeline.sources.ledger import ReadLedger, entry_cells, not_indexed
 
 
 def ledger(**outcomes: int) -> ReadLedger:
@@ -55,3 +58,12 @@ def test_too_many_failures(outcomes: dict[str, int], share: float, stops: bool) 
 def test_the_first_few_are_named() -> None:
     with pytest.raises(TooManyFailures, match=r"8 of 8 inputs failed.*failed/4.*and 3 more.*raise max_failed_share"):
         ledger(failed=8).check_failures(0.5)
+
+
+def test_failed_inputs_come_before_skipped_ones_and_no_others(tmp_path: Path) -> None:
+    write_rows(
+        tmp_path / "ledger.parquet", LedgerEntry, ledger(skipped=2, indexed=3, filtered=1, failed=1, notice=1).entries
+    )
+    found = not_indexed(tmp_path)
+    assert [entry.path for entry in found] == ["failed/0", "skipped/0", "skipped/1"]
+    assert entry_cells(found[0]) == {"input": "failed/0", "outcome": "failed", "rule": "rule", "detail": "why"}

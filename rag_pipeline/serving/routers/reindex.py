@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 
 from rag_pipeline.errors import UnknownName
+from rag_pipeline.release.undescribed import described
 from rag_pipeline.serving.models import ReindexRequest, RunReply
 from rag_pipeline.serving.problems import Problem, public_text
 from rag_pipeline.serving.reindex.record import Run
@@ -21,7 +22,7 @@ async def reindex_all(
     """Start a re-index of one collection; one at a time. The run's status is where `Location` says."""
     name = (body.collection if body else None) or service.settings.default_collection
     try:
-        service.settings.collection(name)
+        described(service.settings, name, tell_folder=False)
     except UnknownName as error:
         raise Problem(404, "UnknownCollection", public_text(str(error))) from error
     run = await service.operations.run(lambda: service.reindexer.start(name, requested_by=caller.name))

@@ -67,6 +67,14 @@ def test_unknown_names(runner: NotedRunner, client: TestClient) -> None:
     assert client.get("/api/documents/reindex/xyz").status_code == 422
 
 
+def test_one_that_no_settings_describe(runner: NotedRunner, served: Served, client: TestClient) -> None:
+    """As `reindex --source` leaves it; where its folder lies is not told to another machine."""
+    (served.home.root / "docs").mkdir()
+    reply = client.post("/api/documents/reindex-all", json={"collection": "docs"})
+    assert (reply.status_code, reply.json()["error"]["type"]) == (404, "UnknownCollection")
+    assert "`rag-pipeline reindex --source FOLDER -c docs`" in reply.json()["error"]["message"]
+
+
 def test_scopes(runner: NotedRunner, keyed: TestClient) -> None:
     assert keyed.post("/api/documents/reindex-all", json={}, headers=bearer("ruth")).status_code == 403
     started = keyed.post("/api/documents/reindex-all", json={}, headers=bearer("boss"))
